@@ -1,0 +1,62 @@
+# Thin front of the CMake build: `make run` and `make test` do everything from a fresh
+# clone on. Release build in build/, others in build-<variant>/.
+
+JOBS ?= $(shell nproc)
+PORT ?= 6379
+FUZZ_SECONDS ?= 600
+PREFIX ?= /usr/local
+
+.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage format install clean
+.DEFAULT_GOAL := build
+.NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
+
+build: ## build everything into build/
+	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --build build -j $(JOBS)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+deps: ## install the Debian packages that are missing (scripts/packages.txt)
+	@scripts/deps build run test
+
+run: ## start the server (PORT=6379) with data/cities.csv loaded
+	@scripts/deps build run
+	@$(MAKE) --no-print-directory build
+	@PORT=$(PORT) exec scripts/run
+
+test: deps build ## the whole test suite
+	@ctest --test-dir build -j 2 --output-on-failure
+
+exhaustive: deps build ## every cell index of both axes (minutes)
+	@cmake --build build --target exhaustive
+
+differential: deps build ## long comparison with Debian's redis-server
+	@YN_LONG=1 YONDER_BIN_DIR=$(CURDIR)/build \
+	    /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/wire/test_differential.py
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (600) in turn
+	@scripts/deps build run test fuzz
+	@cmake --preset fuzz
+	@cmake --build build-fuzz -j $(JOBS)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz build-fuzz
+
+asan tsan: deps ## the suite under ASan and UBSan, or under TSan
+	@cmake --preset $@
+	@cmake --build build-$@ -j $(JOBS)
+	@ctest --test-dir build-$@ -j 2 --output-on-failure
+
+coverage: ## the suite with gcov; fails under 90 % of core and resp
+	@scripts/deps build run test coverage
+	@cmake --preset cov
+	@cmake --build build-cov -j $(JOBS)
+	@scripts/coverage build-cov
+
+format: ## put every source file into the format of .clang-format
+	@scripts/check_format --fix
+
+install: build ## install programs, library and header (PREFIX=/usr/local, DESTDIR=)
+	@cmake --install build --prefix $(PREFIX)
+
+clean: ## remove all build folders
+	@rm -rf build build-asan build-tsan build-cov build-fuzz
