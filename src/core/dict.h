@@ -1,0 +1,53 @@
+/*
+ * dict.h: the dictionary of a set: member -> where it stands in the tree.
+ *
+ * An entry is eight bytes: a 12-bit tag of the member's hash and the 52-bit cell
+ * number, which is the address: the member is found by descending to (code,
+ * member). Members whose score is no cell, and those in cells shared by very
+ * many, live in a side table of (hash, key) instead. See dict.c.
+ *
+ * The dictionary knows hashes and keys, not members; where it has to learn more
+ * it asks the tree of the view it is given.
+ */
+#ifndef YN_DICT_H
+#define YN_DICT_H
+
+#include "core/tree.h"
+
+struct yn_dict;
+
+struct yn_dict *yn_dict_new(struct yn_mem *mem, uint64_t seed);
+void yn_dict_free(struct yn_mem *mem, struct yn_dict *dict);
+
+uint64_t yn_dict_hash(const struct yn_dict *dict, struct yn_bytes member);
+
+/* Finds the member in the view's tree. Returns whether it is there, path filled. */
+bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
+                  struct yn_bytes member, uint64_t hash, struct yn_path *out_path);
+
+/* Fills an empty dictionary from the view's tree. YN_OK, YN_ENOMEM, or YN_EEXIST when a
+ * member occurs twice. */
+enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
+                             const struct yn_view *view);
+
+/* Adds an entry for a member that is not in the dictionary. `prefer_side`: its cell is
+ * crowded. The view's tree must hold every member that the dictionary has. */
+enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,
+                           const struct yn_view *view, uint64_t hash, double score,
+                           bool prefer_side);
+/* Removes the entry of a member with this hash and score. Never fails. */
+void yn_dict_remove(struct yn_dict *dict, uint64_t hash, double score);
+/* Changes the score in an entry. May need memory when the kind of entry changes; then
+ * returns YN_ENOMEM, nothing changed. */
+enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t hash,
+                            double old_score, double score);
+
+/* See yn_zset_scan. */
+uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view, uint64_t cursor,
+                      size_t count, yn_scan_fn visit, void *ctx);
+
+size_t yn_dict_count(const struct yn_dict *dict);
+/* Verifies the table's own invariants; NULL or what is wrong. */
+const char *yn_dict_check(const struct yn_dict *dict);
+
+#endif

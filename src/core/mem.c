@@ -1,0 +1,64 @@
+#include "core/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *malloc_hook(void *ctx, size_t size)
+{
+    (void)ctx;
+    return malloc(size);
+}
+
+static void free_hook(void *ctx, void *block, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    free(block);
+}
+
+static const struct yn_allocator libc_allocator = {malloc_hook, free_hook, NULL};
+
+void yn_mem_init(struct yn_mem *mem, const struct yn_options *options)
+{
+    mem->hook = options != NULL && options->allocator != NULL ? options->allocator
+                                                              : &libc_allocator;
+    mem->used = 0;
+}
+
+void *yn_mem_take(struct yn_mem *mem, size_t size)
+{
+    void *block = mem->hook->alloc(mem->hook->ctx, size);
+    if (block != NULL)
+        mem->used += size;
+    return block;
+}
+
+void yn_mem_give(struct yn_mem *mem, void *block, size_t size)
+{
+    if (block == NULL)
+        return;
+    mem->used -= size;
+    mem->hook->free(mem->hook->ctx, block, size);
+}
+
+bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap, size_t n_wanted,
+                 size_t element_size)
+{
+    if (n_wanted <= *cap)
+        return true;
+    size_t new_cap = *cap < 16 ? 16 : *cap * 2;
+    if (new_cap < n_wanted)
+        new_cap = n_wanted;
+    if (new_cap > SIZE_MAX / element_size)
+        return false;
+    void *block = hook->alloc(hook->ctx, new_cap * element_size);
+    if (block == NULL)
+        return false;
+    if (*array != NULL) {
+        memcpy(block, *array, *cap * element_size);
+        hook->free(hook->ctx, *array, *cap * element_size);
+    }
+    *array = block;
+    *cap = new_cap;
+    return true;
+}

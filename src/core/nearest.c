@@ -1,0 +1,225 @@
+/*
+ * nearest.c: the n nearest or farthest results: best-first search.
+ *
+ * After Hjaltason and Samet, "Distance browsing in spatial databases", TODS 1999.
+ * A queue holds nodes by the least distance that anything below them can have (for
+ * the farthest: the greatest); the best node is opened, its children go into the
+ * queue or, from a leaf, its results into a heap of the n best so far. The search
+ * ends when no node left can beat the worst of those, so its cost follows n and not
+ * the radius. Bounds are in haversine a, see region.h; results carry the exact
+ * distance, which decides, ties going to the lower (score, member).
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/search.h"
+
+struct candidate {
+    double a; /* bound on what is below */
+    const struct yn_node *node;
+    enum yn_relation relation;
+};
+
+struct nearest {
+    struct yn_search *search;
+    bool is_desc;
+    struct candidate *queue; /* heap, best first */
+    size_t n, cap;
+    double a_worst; /* results cannot be beaten by an a beyond this */
+};
+
+/* ---- the queue of nodes ---- */
+
+static bool is_better(const struct nearest *nearest, double a, double b)
+{
+    return nearest->is_desc ? a > b : a < b;
+}
+
+static enum yn_status queue_push(struct nearest *nearest, struct candidate candidate)
+{
+    if (!yn_mem_grow(nearest->search->hook, (void **)&nearest->queue, &nearest->cap,
+                     nearest->n + 1, sizeof *nearest->queue))
+        return YN_ENOMEM;
+    size_t i = nearest->n++;
+    while (i > 0 && is_better(nearest, candidate.a, nearest->queue[(i - 1) / 2].a)) {
+        nearest->queue[i] = nearest->queue[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    nearest->queue[i] = candidate;
+    return YN_OK;
+}
+
+static struct candidate queue_pop(struct nearest *nearest)
+{
+    struct candidate *queue = nearest->queue, best = queue[0], last = queue[--nearest->n];
+    size_t i = 0;
+    while (2 * i + 1 < nearest->n) {
+        size_t child = 2 * i + 1;
+        if (child + 1 < nearest->n && is_better(nearest, queue[child + 1].a, queue[child].a))
+            child++;
+        if (!is_better(nearest, queue[child].a, last.a))
+            break;
+        queue[i] = queue[child];
+        i = child;
+    }
+    queue[i] = last;
+    return best;
+}
+
+/* ---- the heap of results: the worst on top ---- */
+
+static bool is_worse(const struct nearest *nearest, const struct yn_ranked *a,
+                     const struct yn_ranked *b)
+{
+    return yn_ranked_compare(a, b, nearest->is_desc) > 0;
+}
+
+static void sift_down(struct nearest *nearest, size_t i)
+{
+    struct yn_ranked *heap = nearest->search->ranked, moved = heap[i];
+    size_t n = nearest->search->n_ranked;
+    while (2 * i + 1 < n) {
+        size_t child = 2 * i + 1;
+        if (child + 1 < n && is_worse(nearest, &heap[child + 1], &heap[child]))
+            child++;
+        if (!is_worse(nearest, &heap[child], &moved))
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moved;
+}
+
+/* Notes how far away a node may be to matter still. */
+static void note_worst(struct nearest *nearest)
+{
+    double worst_m = nearest->search->ranked[0].distance_m;
+    struct yn_band band = yn_band_of_a(yn_a_of_distance_m(worst_m));
+    nearest->a_worst = nearest->is_desc ? band.in : band.out;
+}
+
+static enum yn_status offer(struct nearest *nearest, struct yn_ranked result)
+{
+    struct yn_search *search = nearest->search;
+    if (search->n_ranked == search->query.limit) {
+        if (!is_worse(nearest, &search->ranked[0], &result))
+            return YN_OK;
+        search->ranked[0] = result;
+        sift_down(nearest, 0);
+        note_worst(nearest);
+        return YN_OK;
+    }
+    if (!yn_mem_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
+                     search->n_ranked + 1, sizeof *search->ranked))
+        return YN_ENOMEM;
+    search->ranked[search->n_ranked++] = result;
+    if (search->n_ranked == search->query.limit) {
+        for (size_t i = search->n_ranked / 2; i > 0; i--)
+            sift_down(nearest, i - 1);
+        note_worst(nearest);
+    }
+    return YN_OK;
+}
+
+static bool is_hopeless(const struct nearest *nearest, double a)
+{
+    return nearest->search->n_ranked == nearest->search->query.limit &&
+           is_better(nearest, nearest->a_worst, a);
+}
+
+/* ---- opening nodes ---- */
+
+static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *leaf,
+                                enum yn_relation relation)
+{
+    struct yn_search *search = nearest->search;
+    struct yn_positions positions;
+    double a[YN_LEAF_ENTRIES_MAX];
+    uint64_t mask[YN_MASK_WORDS];
+    size_t n = leaf->head.n;
+    if (relation == YN_CROSSING)
+        yn_kernel_test(&search->region, leaf, mask);
+    yn_kernel_decode(leaf, &positions);
+    yn_kernel_haversine(&search->region, &positions, n, a);
+    for (size_t i = 0; i < n; i++) {
+        if (is_hopeless(nearest, a[i]) ||
+            (relation == YN_CROSSING && !(mask[i / 64] >> i % 64 & 1)))
+            continue;
+        struct yn_point position = {positions.lon[i], positions.lat[i]};
+        double distance_m = yn_distance_m(search->region.shape.center, position);
+        enum yn_status status = offer(nearest, (struct yn_ranked){distance_m, leaf, i});
+        if (status != YN_OK)
+            return status;
+    }
+    return YN_OK;
+}
+
+static enum yn_status add_node(struct nearest *nearest, const struct yn_node *node,
+                               const struct yn_rect *rect, enum yn_relation relation)
+{
+    const struct yn_region *region = &nearest->search->region;
+    if (relation == YN_CROSSING)
+        relation = yn_region_relate(region, rect);
+    if (relation == YN_OUTSIDE)
+        return YN_OK;
+    double a = nearest->is_desc ? yn_region_max_a(region, rect) : yn_region_min_a(region, rect);
+    if (is_hopeless(nearest, a))
+        return YN_OK;
+    return queue_push(nearest, (struct candidate){a, node, relation});
+}
+
+static enum yn_status open_node(struct nearest *nearest, const struct candidate *candidate)
+{
+    const struct yn_node *node = candidate->node;
+    if (node->level == 0)
+        return open_leaf(nearest, yn_as_leaf(node), candidate->relation);
+    const struct yn_inner *inner = yn_as_inner(node);
+    for (size_t i = 0; i < node->n; i++) {
+        enum yn_status status =
+            add_node(nearest, inner->child[i], &inner->rect[i], candidate->relation);
+        if (status != YN_OK)
+            return status;
+    }
+    return YN_OK;
+}
+
+/* Sorts the heap into the order of the query. */
+static void finish(struct nearest *nearest)
+{
+    struct yn_search *search = nearest->search;
+    size_t n = search->n_ranked;
+    if (n < search->query.limit) /* never became a heap */
+        for (size_t i = n / 2; i > 0; i--)
+            sift_down(nearest, i - 1);
+    while (search->n_ranked > 1) {
+        struct yn_ranked worst = search->ranked[0];
+        search->ranked[0] = search->ranked[--search->n_ranked];
+        sift_down(nearest, 0);
+        search->ranked[search->n_ranked] = worst;
+    }
+    search->n_ranked = search->n_results = n;
+    search->is_ranked = true;
+}
+
+enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view)
+{
+    struct nearest nearest = {.search = search,
+                              .is_desc = search->query.order == YN_ORDER_DESC};
+    enum yn_status status = YN_OK;
+    if (view->root != NULL) {
+        struct yn_record root = yn_record_of(view->root);
+        status = add_node(&nearest, view->root, &root.rect, YN_CROSSING);
+    }
+    while (status == YN_OK && nearest.n > 0) {
+        struct candidate best = queue_pop(&nearest);
+        if (is_hopeless(&nearest, best.a))
+            break;
+        status = open_node(&nearest, &best);
+    }
+    if (nearest.queue != NULL)
+        search->hook->free(search->hook->ctx, nearest.queue,
+                           nearest.cap * sizeof *nearest.queue);
+    if (status == YN_OK)
+        finish(&nearest);
+    return status;
+}

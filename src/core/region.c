@@ -1,0 +1,337 @@
+/*
+ * region.c: shapes: the exact predicate, and certified answers for rectangles.
+ *
+ * Distances are compared through a = sin^2(d/2R), the haversine, which needs no
+ * arcsine. Two kinds of error separate an a computed here from the one in the exact
+ * predicate: that one rounds its coordinates to radians first, an absolute error
+ * of at most 4e-16 in each half-angle; and every product and polynomial here and
+ * there rounds, a relative error below 1e-14. So with e = 1e-15
+ *
+ *     |a - a'| <= 2*sqrt(a)*2e + 4e^2 + 1e-13*a
+ *
+ * and the band around a limit a* is made of these terms with room to spare
+ * (yn_band_of_a). Close to the antipode, where a is nearly 1, arcsine
+ * magnifies rounding; there a itself is still good to 1e-13, and nothing is
+ * called outside within 1e-12 of 1.
+ *
+ * A rectangle of positions spans a range of latitudes and longitudes. For a given
+ * difference of longitude L, cos(d) = A*cos(lat - psi) with psi = atan2(sin lat0,
+ * cos lat0 cos L): the nearest latitude is psi or an end of the range, the
+ * farthest is psi +- 180 degrees or an end. And a grows with L. That gives exact
+ * bounds without a case for poles or the antimeridian.
+ *
+ * Polygons: when no edge meets the rectangle (enlarged by 1e-9 degrees, far above
+ * any rounding), the crossing test has one answer for all of it.
+ */
+#include "core/region.h"
+
+#include <math.h>
+
+#define HALF_RAD_PER_DEG (YN_RAD_PER_DEG / 2)
+#define ANTIPODE_A (1 - 1e-12)
+#define EVERYWHERE 2.0 /* above every a */
+
+/* ---- bands ---- */
+
+struct yn_band yn_band_of_a(double a)
+{
+    double width = 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
+    struct yn_band band = {a - width, a + width};
+    if (band.out > ANTIPODE_A)
+        band.out = EVERYWHERE;
+    return band;
+}
+
+double yn_a_of_distance_m(double distance_m)
+{
+    double half_angle = distance_m / (2 * YN_EARTH_RADIUS_M);
+    if (!(half_angle < 1.5707963267948966))
+        return 1;
+    double s = sin(half_angle);
+    return s * s;
+}
+
+/* The band of "distance <= limit_m". */
+static struct yn_band band_of_distance(double limit_m)
+{
+    /* no distance is above half the circumference, and rounding adds little */
+    if (limit_m > 3.141592653589794 * YN_EARTH_RADIUS_M * (1 + 1e-9))
+        return (struct yn_band){EVERYWHERE, EVERYWHERE};
+    struct yn_band band = yn_band_of_a(yn_a_of_distance_m(limit_m));
+    /* nearly at the antipode the arcsine decides */
+    if (band.in > ANTIPODE_A)
+        band.in = ANTIPODE_A;
+    return band;
+}
+
+/* ---- making ---- */
+
+static bool is_size(double value)
+{
+    return value >= 0; /* false for NaN */
+}
+
+static enum yn_status init_polygon(struct yn_region *region)
+{
+    struct yn_shape *shape = &region->shape;
+    double x = 0, y = 0, z = 0;
+    if (shape->n_vertices < 3)
+        return YN_ESHAPE;
+    region->low = region->high = shape->vertices[0];
+    for (size_t i = 0; i < shape->n_vertices; i++) {
+        struct yn_point p = shape->vertices[i];
+        if (!yn_point_is_valid(p))
+            return YN_ESHAPE;
+        region->low.lon = fmin(region->low.lon, p.lon);
+        region->low.lat = fmin(region->low.lat, p.lat);
+        region->high.lon = fmax(region->high.lon, p.lon);
+        region->high.lat = fmax(region->high.lat, p.lat);
+        double lon = yn_rad_from_deg(p.lon), lat = yn_rad_from_deg(p.lat);
+        x += cos(lat) * cos(lon);
+        y += cos(lat) * sin(lon);
+        z += sin(lat);
+    }
+    /* distances are measured from the direction of the vertices' mean vector */
+    shape->center.lon = yn_deg_from_rad(atan2(y, x));
+    shape->center.lat = yn_deg_from_rad(atan2(z, sqrt(x * x + y * y)));
+    return YN_OK;
+}
+
+enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape)
+{
+    struct yn_region region = {.shape = *shape};
+    if (shape->kind == YN_POLYGON) {
+        enum yn_status status = init_polygon(&region);
+        if (status != YN_OK)
+            return status;
+    } else if (!yn_point_is_valid(shape->center)) {
+        return YN_ESHAPE;
+    }
+    if (shape->kind == YN_CIRCLE) {
+        if (!is_size(shape->radius_m))
+            return YN_ESHAPE;
+        region.circle = band_of_distance(shape->radius_m);
+    } else if (shape->kind == YN_BOX) {
+        if (!is_size(shape->width_m) || !is_size(shape->height_m))
+            return YN_ESHAPE;
+        double dlat_deg = yn_deg_from_rad(shape->height_m / 2 / YN_EARTH_RADIUS_M);
+        double slack_deg = dlat_deg * 1e-12 + 1e-12;
+        region.parallel = band_of_distance(shape->width_m / 2);
+        region.dlat_deg = (struct yn_band){dlat_deg - slack_deg, dlat_deg + slack_deg};
+        if (isinf(dlat_deg))
+            region.dlat_deg = (struct yn_band){360, 360};
+    }
+    region.cos_lat = cos(yn_rad_from_deg(region.shape.center.lat));
+    region.sin_lat = sin(yn_rad_from_deg(region.shape.center.lat));
+    *out_region = region;
+    return YN_OK;
+}
+
+/* ---- the exact predicate ---- */
+
+/* W. R. Franklin's crossing test (PNPOLY): every edge whose ends lie on different sides of
+ * the point's parallel, and which crosses it east of the point, flips the answer. */
+static bool polygon_contains(const struct yn_shape *shape, struct yn_point p)
+{
+    bool is_inside = false;
+    size_t n = shape->n_vertices;
+    for (size_t i = 0, j = n - 1; i < n; j = i++) {
+        struct yn_point a = shape->vertices[i], b = shape->vertices[j];
+        if ((a.lat > p.lat) != (b.lat > p.lat) &&
+            p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon)
+            is_inside = !is_inside;
+    }
+    return is_inside;
+}
+
+bool yn_region_contains(const struct yn_region *region, struct yn_point point)
+{
+    const struct yn_shape *shape = &region->shape;
+    struct yn_point center = shape->center;
+    if (shape->kind == YN_CIRCLE)
+        return !(yn_distance_m(center, point) > shape->radius_m);
+    if (shape->kind == YN_POLYGON)
+        return polygon_contains(shape, point);
+    if (yn_lat_distance_m(center.lat, point.lat) > shape->height_m / 2)
+        return false;
+    struct yn_point abeam = {center.lon, point.lat};
+    return !(yn_distance_m(point, abeam) > shape->width_m / 2);
+}
+
+/* ---- rectangles ---- */
+
+struct bounds {
+    double lat_min, lat_max, lon_min, lon_max; /* degrees */
+};
+
+static struct bounds bounds_of(const struct yn_rect *rect)
+{
+    return (struct bounds){yn_cell_lat_deg(rect->lat_min), yn_cell_lat_deg(rect->lat_max),
+                           yn_cell_lon_deg(rect->lon_min), yn_cell_lon_deg(rect->lon_max)};
+}
+
+/* Difference of two longitudes the short way round, 0..180. */
+static double lon_difference(double a_deg, double b_deg)
+{
+    double d = fabs(a_deg - b_deg);
+    return d > 180 ? 360 - d : d;
+}
+
+/* Least and greatest difference of longitude between the centre and the rectangle. */
+static double min_dlon_deg(const struct bounds *b, double lon_deg)
+{
+    if (b->lon_min <= lon_deg && lon_deg <= b->lon_max)
+        return 0;
+    return fmin(lon_difference(b->lon_min, lon_deg), lon_difference(b->lon_max, lon_deg));
+}
+
+static double max_dlon_deg(const struct bounds *b, double lon_deg)
+{
+    double opposite = lon_deg > 0 ? lon_deg - 180 : lon_deg + 180;
+    if ((b->lon_min <= opposite && opposite <= b->lon_max) ||
+        (lon_deg == 0 && (b->lon_min <= -180 || b->lon_max >= 180)))
+        return 180;
+    return fmax(lon_difference(b->lon_min, lon_deg), lon_difference(b->lon_max, lon_deg));
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static double a_at(const struct yn_region *region, double lat_deg, double sin2_half_dlon)
+{
+    double u = sin((lat_deg - region->shape.center.lat) * HALF_RAD_PER_DEG);
+    return u * u + region->cos_lat * cos(yn_rad_from_deg(lat_deg)) * sin2_half_dlon;
+}
+
+static double psi_deg(const struct yn_region *region, double dlon_deg)
+{
+    return yn_deg_from_rad(
+        atan2(region->sin_lat, region->cos_lat * cos(yn_rad_from_deg(dlon_deg))));
+}
+
+static double min_a(const struct yn_region *region, const struct bounds *b)
+{
+    double dlon = min_dlon_deg(b, region->shape.center.lon);
+    double h = square(sin(dlon * HALF_RAD_PER_DEG));
+    double psi = dlon == 0 ? region->shape.center.lat : psi_deg(region, dlon);
+    if (b->lat_min <= psi && psi <= b->lat_max)
+        return a_at(region, psi, h);
+    return fmin(a_at(region, b->lat_min, h), a_at(region, b->lat_max, h));
+}
+
+static double max_a(const struct yn_region *region, const struct bounds *b)
+{
+    double dlon = max_dlon_deg(b, region->shape.center.lon);
+    double h = square(sin(dlon * HALF_RAD_PER_DEG));
+    double a = fmax(a_at(region, b->lat_min, h), a_at(region, b->lat_max, h));
+    if (dlon > 90) {
+        double psi = psi_deg(region, dlon);
+        double far = psi > 0 ? psi - 180 : psi + 180;
+        if (b->lat_min <= far && far <= b->lat_max)
+            a = fmax(a, a_at(region, far, h));
+    }
+    return a;
+}
+
+/* Room for the rounding of a bound: the terms of the band once more. */
+static double slack(double a)
+{
+    return 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
+}
+
+double yn_region_min_a(const struct yn_region *region, const struct yn_rect *rect)
+{
+    struct bounds b = bounds_of(rect);
+    double a = min_a(region, &b);
+    return a - slack(a);
+}
+
+double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rect)
+{
+    struct bounds b = bounds_of(rect);
+    double a = max_a(region, &b);
+    return a + slack(a);
+}
+
+static enum yn_relation relate_circle(const struct yn_region *region, const struct bounds *b)
+{
+    double low = min_a(region, b);
+    if (low - slack(low) > region->circle.out)
+        return YN_OUTSIDE;
+    double high = max_a(region, b);
+    return high + slack(high) < region->circle.in ? YN_INSIDE : YN_CROSSING;
+}
+
+static enum yn_relation relate_box(const struct yn_region *region, const struct bounds *b)
+{
+    struct yn_point center = region->shape.center;
+    double above = b->lat_min - center.lat, below = center.lat - b->lat_max;
+    double min_dlat = fmax(0, fmax(above, below));
+    if (min_dlat > region->dlat_deg.out)
+        return YN_OUTSIDE;
+    double cos_1 = cos(yn_rad_from_deg(b->lat_min)), cos_2 = cos(yn_rad_from_deg(b->lat_max));
+    double cos_max = b->lat_min <= 0 && b->lat_max >= 0 ? 1 : fmax(cos_1, cos_2);
+    double s_min = sin(min_dlon_deg(b, center.lon) * HALF_RAD_PER_DEG);
+    double low = square(fmin(cos_1, cos_2) * s_min);
+    if (low - slack(low) > region->parallel.out)
+        return YN_OUTSIDE;
+    double s_max = sin(max_dlon_deg(b, center.lon) * HALF_RAD_PER_DEG);
+    double high = square(cos_max * s_max);
+    double max_dlat = fmax(b->lat_max - center.lat, center.lat - b->lat_min);
+    return max_dlat < region->dlat_deg.in && high + slack(high) < region->parallel.in
+               ? YN_INSIDE
+               : YN_CROSSING;
+}
+
+#define EDGE_MARGIN_DEG 1e-9
+
+/* Which side of the line a -> b the point is on: the sign of the cross product. */
+static double side_of(struct yn_point a, struct yn_point b, double lon, double lat)
+{
+    return (b.lon - a.lon) * (lat - a.lat) - (b.lat - a.lat) * (lon - a.lon);
+}
+
+/* Whether an edge meets the (enlarged) rectangle: separating axes. */
+static bool is_edge_near(struct yn_point a, struct yn_point b, const struct bounds *r)
+{
+    if (fmax(a.lat, b.lat) < r->lat_min || fmin(a.lat, b.lat) > r->lat_max ||
+        fmax(a.lon, b.lon) < r->lon_min || fmin(a.lon, b.lon) > r->lon_max)
+        return false;
+    double s1 = side_of(a, b, r->lon_min, r->lat_min);
+    double s2 = side_of(a, b, r->lon_min, r->lat_max);
+    double s3 = side_of(a, b, r->lon_max, r->lat_min);
+    double s4 = side_of(a, b, r->lon_max, r->lat_max);
+    return !((s1 > 0 && s2 > 0 && s3 > 0 && s4 > 0) || (s1 < 0 && s2 < 0 && s3 < 0 && s4 < 0));
+}
+
+static enum yn_relation relate_polygon(const struct yn_region *region, const struct bounds *b)
+{
+    const struct yn_shape *shape = &region->shape;
+    struct bounds r = {b->lat_min - EDGE_MARGIN_DEG, b->lat_max + EDGE_MARGIN_DEG,
+                       b->lon_min - EDGE_MARGIN_DEG, b->lon_max + EDGE_MARGIN_DEG};
+    if (region->high.lat < r.lat_min || region->low.lat > r.lat_max ||
+        region->high.lon < r.lon_min || region->low.lon > r.lon_max)
+        return YN_OUTSIDE;
+    size_t n = shape->n_vertices;
+    for (size_t i = 0, j = n - 1; i < n; j = i++)
+        if (is_edge_near(shape->vertices[i], shape->vertices[j], &r))
+            return YN_CROSSING;
+    struct yn_point corner = {b->lon_min, b->lat_min};
+    return polygon_contains(shape, corner) ? YN_INSIDE : YN_OUTSIDE;
+}
+
+enum yn_relation yn_region_relate(const struct yn_region *region, const struct yn_rect *rect)
+{
+    struct bounds b = bounds_of(rect);
+    switch (region->shape.kind) {
+    case YN_CIRCLE:
+        return relate_circle(region, &b);
+    case YN_BOX:
+        return relate_box(region, &b);
+    case YN_POLYGON:
+        break;
+    }
+    return relate_polygon(region, &b);
+}

@@ -1,0 +1,51 @@
+/*
+ * region.h: a shape made ready for searching: the exact predicate, and where a
+ * rectangle lies with respect to the shape.
+ *
+ * The exact predicate (yn_region_contains) decides every borderline case. The
+ * faster answers given here and in kernel.h are certified: they say "inside" or
+ * "outside" only where the exact predicate would, whatever it rounds, and leave
+ * the rest open.
+ */
+#ifndef YN_REGION_H
+#define YN_REGION_H
+
+#include "core/leaf.h"
+
+/* Bounds on a value that the exact predicate compares: surely in below `in`, surely out
+ * above `out`, in between only the exact expression knows. */
+struct yn_band {
+    double in, out;
+};
+
+struct yn_region {
+    struct yn_shape shape; /* centre set for polygons too */
+    double cos_lat;        /* of the centre */
+    double sin_lat;
+    struct yn_band circle;   /* haversine a = sin^2(d / 2R) */
+    struct yn_band parallel; /* box: the same along the point's parallel */
+    struct yn_band dlat_deg; /* box: difference of latitude */
+    struct yn_point low, high; /* polygon: corners of its bounding box */
+};
+
+enum yn_relation { YN_OUTSIDE, YN_CROSSING, YN_INSIDE };
+
+/* Returns YN_OK, or YN_ESHAPE for a shape that is none (see yn_search_new). */
+enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape);
+
+/* The exact predicate. */
+bool yn_region_contains(const struct yn_region *region, struct yn_point point);
+
+/* How the positions of cells in a rectangle lie; certified. */
+enum yn_relation yn_region_relate(const struct yn_region *region, const struct yn_rect *rect);
+
+/* Lower and upper bound on the haversine a between the centre and any position in the
+ * rectangle. */
+double yn_region_min_a(const struct yn_region *region, const struct yn_rect *rect);
+double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rect);
+
+/* The haversine a of a distance, and the band in which a computed a may stand for it. */
+double yn_a_of_distance_m(double distance_m);
+struct yn_band yn_band_of_a(double a);
+
+#endif

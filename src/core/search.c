@@ -1,0 +1,412 @@
+/*
+ * search.c: searches: plan and count, then hand out.
+ *
+ * The plan. A walk over the tree looks at rectangles first: a subtree outside the
+ * shape is skipped, one inside is taken whole, and only leaves that the edge of the
+ * shape crosses are tested point by point (kernel.h). The plan is a list of leaves
+ * with the hits of the crossed ones as bit masks, so that counting is done once and
+ * handing out is copying.
+ *
+ * Unsorted order. Compatible servers walk up to nine cells around the centre in a
+ * fixed sequence, each in (score, member) order. Keys are in Morton order and a cell is a
+ * range of keys, so the walk is made once for each cell, clipped to its keys; then for
+ * the keys between the cells, where those servers lose members, in ascending order.
+ *
+ * Sorted order. Without a limit: the same walk over everything, then distances and a
+ * sort. With a limit: best-first search (nearest.c), unless `any` asks for the first
+ * ones of the unsorted order.
+ *
+ * HOT: walk (rectangles), yn_kernel_test, yn_search_next_run.
+ */
+#include "core/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/geohash.h"
+
+/* ---- the walk ---- */
+
+struct walk {
+    struct yn_search *search;
+    uint64_t key_min, key_end; /* keys in [key_min, key_end) */
+    size_t limit;              /* stop at so many results */
+};
+
+static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf, size_t first,
+                               size_t last, const uint64_t *mask, size_t n_hits)
+{
+    struct yn_search *search = walk->search;
+    struct yn_pick pick = {leaf, (uint16_t)first, (uint16_t)last, YN_PICK_ALL};
+    if (!yn_mem_grow(search->hook, (void **)&search->picks, &search->picks_cap,
+                     search->n_picks + 1, sizeof *search->picks))
+        return YN_ENOMEM;
+    if (mask != NULL && n_hits < last - first) {
+        size_t n_words = (last + 63) / 64;
+        if (search->n_masks + n_words >= YN_PICK_ALL ||
+            !yn_mem_grow(search->hook, (void **)&search->masks, &search->masks_cap,
+                         search->n_masks + n_words, sizeof *search->masks))
+            return YN_ENOMEM;
+        pick.mask = (uint32_t)search->n_masks;
+        memcpy(search->masks + search->n_masks, mask, n_words * sizeof *mask);
+        search->n_masks += n_words;
+    }
+    search->picks[search->n_picks++] = pick;
+    search->n_results += n_hits;
+    return YN_OK;
+}
+
+/* Clears the bits outside [first, last) and counts the rest. */
+static size_t clip_mask(uint64_t *mask, size_t first, size_t last)
+{
+    size_t n = 0;
+    for (size_t w = 0; w < YN_MASK_WORDS; w++) {
+        size_t low = w * 64, high = low + 64;
+        if (first > low)
+            mask[w] &= first >= high ? 0 : ~(uint64_t)0 << (first - low);
+        if (last < high)
+            mask[w] &= last <= low ? 0 : ~(uint64_t)0 >> (high - last);
+        n += (size_t)__builtin_popcountll(mask[w]);
+    }
+    return n;
+}
+
+/* Drops the highest bits until n are left; returns the end of what is left. */
+static size_t keep_lowest(uint64_t *mask, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < YN_MASK_WORDS * 64; i++) {
+        if (!(mask[i / 64] >> i % 64 & 1))
+            continue;
+        if (++kept == n) {
+            clip_mask(mask, 0, i + 1);
+            return i + 1;
+        }
+    }
+    return YN_MASK_WORDS * 64;
+}
+
+static enum yn_status take_leaf(struct walk *walk, const struct yn_leaf *leaf,
+                                enum yn_relation relation)
+{
+    size_t first = 0, last = leaf->head.n;
+    size_t wanted = walk->limit - walk->search->n_results;
+    if (yn_leaf_key(leaf, 0) < walk->key_min)
+        first = yn_leaf_count_below(leaf, walk->key_min, false);
+    if (yn_leaf_key(leaf, last - 1) >= walk->key_end)
+        last = yn_leaf_count_below(leaf, walk->key_end, false);
+    if (first >= last)
+        return YN_OK;
+    if (relation == YN_INSIDE) {
+        if (last - first > wanted)
+            last = first + wanted;
+        return add_pick(walk, leaf, first, last, NULL, last - first);
+    }
+    uint64_t mask[YN_MASK_WORDS];
+    yn_kernel_test(&walk->search->region, leaf, mask);
+    size_t n_hits = clip_mask(mask, first, last);
+    if (n_hits == 0)
+        return YN_OK;
+    if (n_hits > wanted) {
+        last = keep_lowest(mask, wanted);
+        n_hits = wanted;
+    }
+    return add_pick(walk, leaf, first, last, mask, n_hits);
+}
+
+static enum yn_status walk_node(struct walk *walk, const struct yn_node *node,
+                                enum yn_relation relation)
+{
+    if (node->level == 0)
+        return take_leaf(walk, yn_as_leaf(node), relation);
+    const struct yn_inner *inner = yn_as_inner(node);
+    for (size_t i = 0; i < node->n && walk->search->n_results < walk->limit; i++) {
+        if (inner->key[i] >= walk->key_end)
+            break;
+        if (i + 1 < node->n && inner->key[i + 1] < walk->key_min)
+            continue;
+        enum yn_relation below = relation;
+        if (below == YN_CROSSING)
+            below = yn_region_relate(&walk->search->region, &inner->rect[i]);
+        if (below == YN_OUTSIDE)
+            continue;
+        enum yn_status status = walk_node(walk, inner->child[i], below);
+        if (status != YN_OK)
+            return status;
+    }
+    return YN_OK;
+}
+
+/* Walks the keys of [key_min, key_end). */
+static enum yn_status walk_keys(struct yn_search *search, const struct yn_view *view,
+                                uint64_t key_min, uint64_t key_end, size_t limit)
+{
+    struct walk walk = {search, key_min, key_end, limit};
+    if (view->root == NULL || key_min >= key_end || search->n_results >= limit)
+        return YN_OK;
+    enum yn_relation relation = YN_CROSSING;
+    if (view->root->level == 0)
+        relation = yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
+    return relation == YN_OUTSIDE ? YN_OK : walk_node(&walk, view->root, relation);
+}
+
+/* ---- cell order ---- */
+
+struct key_range {
+    uint64_t min, end;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct key_range *x = a, *y = b;
+    return (x->min > y->min) - (x->min < y->min);
+}
+
+static enum yn_status walk_cells(struct yn_search *search, const struct yn_view *view,
+                                 size_t limit)
+{
+    struct yn_cells cells;
+    struct key_range ranges[YN_CELLS_MAX + 1];
+    size_t n = 0;
+    yn_cells_of_shape(&search->region.shape, &cells);
+    for (int c = 0; c < cells.n; c++) {
+        struct key_range range = {yn_key_of_score((double)cells.range[c].min),
+                                  yn_key_of_score((double)cells.range[c].max)};
+        bool is_new = true; /* around the poles one cell may come twice */
+        for (size_t i = 0; i < n; i++)
+            is_new &= ranges[i].min != range.min;
+        if (!is_new)
+            continue;
+        enum yn_status status = walk_keys(search, view, range.min, range.end, limit);
+        if (status != YN_OK)
+            return status;
+        ranges[n++] = range;
+    }
+    qsort(ranges, n, sizeof ranges[0], compare_ranges);
+    ranges[n++] = (struct key_range){UINT64_MAX, UINT64_MAX};
+    uint64_t from = 0;
+    for (size_t i = 0; i < n; i++) {
+        enum yn_status status = walk_keys(search, view, from, ranges[i].min, limit);
+        if (status != YN_OK)
+            return status;
+        from = ranges[i].end;
+    }
+    return YN_OK;
+}
+
+/* ---- sorted order ---- */
+
+static struct yn_point position_of(const struct yn_leaf *leaf, size_t i)
+{
+    uint32_t lat, lon;
+    yn_leaf_cell(leaf, i, &lat, &lon);
+    return (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)};
+}
+
+int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc)
+{
+    if (a->distance_m != b->distance_m)
+        return (a->distance_m < b->distance_m) != is_desc ? -1 : 1;
+    uint64_t x = yn_leaf_key(a->leaf, a->i), y = yn_leaf_key(b->leaf, b->i);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return yn_bytes_compare(yn_leaf_member(a->leaf, a->i), yn_leaf_member(b->leaf, b->i));
+}
+
+static int compare_asc(const void *a, const void *b)
+{
+    return yn_ranked_compare(a, b, false);
+}
+
+static int compare_desc(const void *a, const void *b)
+{
+    return yn_ranked_compare(a, b, true);
+}
+
+/* The next result of the plan: leaf and entry. */
+static bool next_entry(struct yn_search *search, const struct yn_leaf **out_leaf,
+                       size_t *out_i)
+{
+    while (search->at_pick < search->n_picks) {
+        const struct yn_pick *pick = &search->picks[search->at_pick];
+        size_t i = search->at_entry > pick->first ? search->at_entry : pick->first;
+        if (pick->mask != YN_PICK_ALL) {
+            const uint64_t *mask = search->masks + pick->mask;
+            while (i < pick->last && !(mask[i / 64] >> i % 64 & 1))
+                i++;
+        }
+        if (i < pick->last) {
+            *out_leaf = pick->leaf;
+            *out_i = i;
+            search->at_entry = i + 1;
+            return true;
+        }
+        search->at_pick++;
+        search->at_entry = 0;
+    }
+    return false;
+}
+
+/* Turns the plan into results in order of distance. */
+static enum yn_status sort_plan(struct yn_search *search)
+{
+    const struct yn_leaf *leaf;
+    size_t i;
+    if (!yn_mem_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
+                     search->n_results, sizeof *search->ranked))
+        return YN_ENOMEM;
+    while (next_entry(search, &leaf, &i))
+        search->ranked[search->n_ranked++] = (struct yn_ranked){
+            yn_distance_m(search->region.shape.center, position_of(leaf, i)), leaf, i};
+    if (search->n_ranked > 0)
+        qsort(search->ranked, search->n_ranked, sizeof *search->ranked,
+              search->query.order == YN_ORDER_DESC ? compare_desc : compare_asc);
+    search->is_ranked = true;
+    return YN_OK;
+}
+
+/* ---- interface ---- */
+
+static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
+{
+    const struct yn_query *query = &search->query;
+    size_t limit = query->limit == 0 ? SIZE_MAX : query->limit;
+    if (query->order == YN_ORDER_CELLS)
+        return walk_cells(search, view, limit);
+    enum yn_status status;
+    if (query->limit > 0 && query->any)
+        status = walk_cells(search, view, limit);
+    else if (query->limit > 0 && query->limit < view->count)
+        return yn_search_nearest(search, view);
+    else
+        status = walk_keys(search, view, 0, UINT64_MAX, SIZE_MAX);
+    return status == YN_OK ? sort_plan(search) : status;
+}
+
+/* The allocator of a view's set: the live view is the first field of its tree. */
+static const struct yn_allocator *hook_of(const struct yn_view *view)
+{
+    const struct yn_tree *tree =
+        view->tree != NULL ? view->tree : (const struct yn_tree *)(const void *)view;
+    return tree->mem.hook;
+}
+
+enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
+                             struct yn_search **out_search)
+{
+    struct yn_region region;
+    const struct yn_allocator *hook = hook_of(view);
+    enum yn_status status = yn_region_init(&region, &query->shape);
+    if (status != YN_OK)
+        return status;
+    struct yn_search *search = hook->alloc(hook->ctx, sizeof *search);
+    if (search == NULL)
+        return YN_ENOMEM;
+    memset(search, 0, sizeof *search);
+    search->hook = hook;
+    search->region = region;
+    search->query = *query;
+    status = plan(search, view);
+    if (status != YN_OK) {
+        yn_search_free(search);
+        return status;
+    }
+    *out_search = search;
+    return YN_OK;
+}
+
+static void give(const struct yn_allocator *hook, void *block, size_t size)
+{
+    if (block != NULL)
+        hook->free(hook->ctx, block, size);
+}
+
+void yn_search_free(struct yn_search *search)
+{
+    if (search == NULL)
+        return;
+    give(search->hook, search->picks, search->picks_cap * sizeof *search->picks);
+    give(search->hook, search->masks, search->masks_cap * sizeof *search->masks);
+    give(search->hook, search->ranked, search->ranked_cap * sizeof *search->ranked);
+    give(search->hook, search, sizeof *search);
+}
+
+size_t yn_search_count(const struct yn_search *search)
+{
+    return search->n_results;
+}
+
+struct yn_point yn_search_center(const struct yn_search *search)
+{
+    return search->region.shape.center;
+}
+
+bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
+{
+    const struct yn_leaf *leaf;
+    size_t i;
+    if (search->is_ranked) {
+        if (search->at_ranked == search->n_ranked)
+            return false;
+        const struct yn_ranked *ranked = &search->ranked[search->at_ranked++];
+        leaf = ranked->leaf;
+        i = ranked->i;
+        out_hit->distance_m = ranked->distance_m;
+        out_hit->position = position_of(leaf, i);
+    } else {
+        if (!next_entry(search, &leaf, &i))
+            return false;
+        out_hit->position = position_of(leaf, i);
+        out_hit->distance_m = yn_distance_m(search->region.shape.center, out_hit->position);
+    }
+    out_hit->member = yn_leaf_member(leaf, i);
+    out_hit->score = yn_leaf_score(leaf, i);
+    return true;
+}
+
+/* The bulks of the entries [first, last) of a leaf, as far as they stand in one piece. */
+static size_t wire_run(const struct yn_leaf *leaf, size_t first, size_t last,
+                       struct yn_run *out_run)
+{
+    if (leaf->n_long > 0) {
+        struct yn_bytes entry = yn_leaf_entry(leaf, first);
+        if (yn_entry_is_long(entry.data)) {
+            const struct yn_long *block = yn_entry_long(entry.data);
+            *out_run = (struct yn_run){{block->wire, block->wire_len}, 1};
+            return first + 1;
+        }
+        size_t i = first + 1;
+        while (i < last && !yn_entry_is_long(yn_leaf_entry(leaf, i).data))
+            i++;
+        last = i;
+    }
+    size_t from = yn_leaf_offset(leaf, first), to = yn_leaf_offset(leaf, last);
+    *out_run = (struct yn_run){{yn_leaf_wires(leaf) + from, to - from}, last - first};
+    return last;
+}
+
+bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run)
+{
+    const struct yn_leaf *leaf;
+    size_t i;
+    if (search->is_ranked) {
+        if (search->at_ranked == search->n_ranked)
+            return false;
+        const struct yn_ranked *ranked = &search->ranked[search->at_ranked++];
+        wire_run(ranked->leaf, ranked->i, ranked->i + 1, out_run);
+        return true;
+    }
+    if (!next_entry(search, &leaf, &i))
+        return false;
+    /* next_entry has stepped past entry i; go on to the last hit in a row */
+    const struct yn_pick *pick = &search->picks[search->at_pick];
+    size_t last = pick->last;
+    if (pick->mask != YN_PICK_ALL) {
+        const uint64_t *mask = search->masks + pick->mask;
+        last = i + 1;
+        while (last < pick->last && mask[last / 64] >> last % 64 & 1)
+            last++;
+    }
+    search->at_entry = wire_run(leaf, i, last, out_run);
+    return true;
+}

@@ -1,0 +1,48 @@
+/* search.h: the inside of a search: its plan, and the ways to make one. */
+#ifndef YN_SEARCH_H
+#define YN_SEARCH_H
+
+#include "core/kernel.h"
+#include "core/tree.h"
+
+/* Some entries of a leaf: [first, last), all of them or those of a mask. */
+struct yn_pick {
+    const struct yn_leaf *leaf;
+    uint16_t first, last;
+    uint32_t mask; /* index of its words in `masks`; YN_PICK_ALL: every entry */
+};
+#define YN_PICK_ALL UINT32_MAX
+
+/* One result with its distance, for sorted orders. */
+struct yn_ranked {
+    double distance_m;
+    const struct yn_leaf *leaf;
+    size_t i;
+};
+
+struct yn_search {
+    const struct yn_allocator *hook;
+    struct yn_region region;
+    struct yn_query query;
+    size_t n_results;
+
+    struct yn_pick *picks; /* the plan of an unsorted search */
+    size_t n_picks, picks_cap;
+    uint64_t *masks;
+    size_t n_masks, masks_cap;
+
+    bool is_ranked;
+    struct yn_ranked *ranked; /* the results of a sorted one, in order */
+    size_t n_ranked, ranked_cap;
+
+    /* what has been handed out: next pick and entry, or next ranked */
+    size_t at_pick, at_entry, at_ranked;
+};
+
+/* Order of two results: distance in the query's direction, then (score, member). */
+int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc);
+
+/* Fills `ranked` with the `limit` nearest (or farthest) results, in order. */
+enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view);
+
+#endif

@@ -1,0 +1,139 @@
+/*
+ * tree.h: the tree of leaves, its frozen views, and places in it.
+ *
+ * Entries are addressed by (key, member), see leaf.h. The tree owns its nodes and
+ * the blocks of long members. Functions that change it may fail only for want of
+ * memory, and then leave the entries as they were.
+ */
+#ifndef YN_TREE_H
+#define YN_TREE_H
+
+#include "core/leaf.h"
+#include "core/mem.h"
+
+#ifndef YN_TREE_FANOUT
+#define YN_TREE_FANOUT 64
+#endif
+
+/* Per child: first key, rectangle, number of entries below. */
+struct yn_inner {
+    struct yn_node head;
+    uint64_t key[YN_TREE_FANOUT];
+    struct yn_rect rect[YN_TREE_FANOUT];
+    uint64_t count[YN_TREE_FANOUT];
+    struct yn_node *child[YN_TREE_FANOUT];
+};
+
+/* What readers need; the set's live view and every frozen one. */
+struct yn_view {
+    struct yn_node *root; /* NULL: empty */
+    size_t count;
+    uint64_t epoch;        /* frozen: shows nodes born up to here */
+    struct yn_tree *tree;  /* NULL in the live view */
+    struct yn_view *older, *newer;
+    struct yn_node *retired; /* what this view, and no newer one, still needs */
+};
+
+struct yn_tree {
+    struct yn_view live;
+    struct yn_mem mem;
+    uint64_t epoch;         /* nodes made now are born in it */
+    struct yn_view *newest; /* frozen views, newest first */
+};
+
+/* The way from the root to an entry or to where one would be. */
+struct yn_path {
+    int depth; /* inner nodes on the way */
+    struct yn_inner *inner[YN_TREE_DEPTH_MAX];
+    uint16_t slot[YN_TREE_DEPTH_MAX];
+    struct yn_leaf *leaf; /* NULL: empty tree */
+    size_t i;             /* entry; may be leaf->head.n when not found */
+    bool is_found;
+};
+
+void yn_tree_init(struct yn_tree *tree, const struct yn_options *options);
+/* Drops every entry. What frozen views need stays. */
+void yn_tree_clear(struct yn_tree *tree);
+
+/* Finds (key, member), or where it would be inserted. */
+void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                  struct yn_path *out_path);
+/* Number of entries before the path's. */
+size_t yn_tree_rank(const struct yn_path *path);
+
+/* Whether the path's leaf is full of this one key: its cell is crowded, see dict.c. */
+bool yn_path_is_crowded(const struct yn_path *path, uint64_t key);
+
+/* Inserts the item at a path just found. The path is stale afterwards. */
+enum yn_status yn_tree_insert(struct yn_tree *tree, struct yn_path *path,
+                              const struct yn_item *item);
+/* Removes the entry at the path. The block of a long member is left to the caller. */
+enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
+/* Gives the entry at the path another score in place when it stays in its leaf, not at
+ * its ends. Returns false, nothing changed, when that is not possible. */
+bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
+
+/* Visits the members with this key until visit returns false. */
+typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);
+void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
+                       void *ctx);
+
+/* Builds the tree of an empty set from entries in strict order, one after the other. After a
+ * failure the builder is to be freed, and the tree is still empty. */
+struct yn_builder;
+struct yn_builder *yn_builder_new(struct yn_tree *tree);
+enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member, double score);
+enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */
+void yn_builder_free(struct yn_builder *builder);
+
+/* A block for a long member, in wire form; NULL: out of memory. */
+struct yn_long *yn_tree_long_new(struct yn_tree *tree, struct yn_bytes member);
+/* Frees it, or retires it while frozen views show it. */
+void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block);
+
+/* Number of entries before the first with a key >= key (or > key with or_equal). */
+size_t yn_tree_count_below(const struct yn_view *view, uint64_t key, bool or_equal);
+
+struct yn_view *yn_tree_freeze(struct yn_tree *tree);
+/* Unlinks the view and frees what only it needed, the view itself included. */
+void yn_tree_view_free(struct yn_view *view);
+
+/* A child as its parent sees it. */
+struct yn_record {
+    uint64_t key;
+    struct yn_rect rect;
+    uint64_t count;
+    struct yn_node *child;
+};
+struct yn_record yn_record_of(struct yn_node *node);
+
+static inline void yn_inner_set(struct yn_inner *inner, size_t i,
+                                const struct yn_record *record)
+{
+    inner->key[i] = record->key;
+    inner->rect[i] = record->rect;
+    inner->count[i] = record->count;
+    inner->child[i] = record->child;
+}
+
+static inline struct yn_inner *yn_as_inner(const struct yn_node *node)
+{
+    return (struct yn_inner *)(void *)(uintptr_t)node;
+}
+
+static inline struct yn_leaf *yn_as_leaf(const struct yn_node *node)
+{
+    return (struct yn_leaf *)(void *)(uintptr_t)node;
+}
+
+/* Calls `visit` for every node of a subtree and every block of a long member in it. */
+typedef void (*yn_node_fn)(void *ctx, struct yn_node *node);
+void yn_subtree_visit(struct yn_node *node, yn_node_fn visit, void *ctx);
+
+/* First leaf of a subtree. */
+const struct yn_leaf *yn_node_first_leaf(const struct yn_node *node);
+
+/* Verifies the structure; NULL or what is wrong. */
+const char *yn_tree_check(const struct yn_tree *tree);
+
+#endif
