@@ -1,0 +1,185 @@
+/*
+ * write.c: values to RESP bytes.
+ *
+ * Each value takes room once and is written straight into it. When the buffer cannot
+ * grow it is marked failed and the value is left out as a whole.
+ *
+ * HOT: headers of one or two digits, the common ones, are written without a call.
+ */
+#include "resp/write.h"
+
+#include "core/num.h"
+
+/* Type byte, the longest integer, CR LF. */
+#define HEADER_MAX 24
+
+/* Bytes for a literal without its NUL. */
+#define APPEND_LITERAL(out, text) yn_buf_append((out), (text), sizeof(text) - 1)
+
+static inline char *put_crlf(char *to)
+{
+    to[0] = '\r';
+    to[1] = '\n';
+    return to + 2;
+}
+
+static inline char *put_bytes(char *to, const char *bytes, size_t len)
+{
+    if (len > 0)
+        memcpy(to, bytes, len);
+    return to + len;
+}
+
+static inline char *put_header(char *to, char type, size_t n)
+{
+    *to++ = type;
+    if (n < 10) {
+        *to++ = (char)('0' + n);
+    } else if (n < 100) {
+        *to++ = (char)('0' + n / 10);
+        *to++ = (char)('0' + n % 10);
+    } else {
+        to += yn_num_format_uint64(n, to);
+    }
+    return put_crlf(to);
+}
+
+static inline void set_end(struct yn_buf *out, const char *end)
+{
+    out->len = (size_t)(end - out->data);
+}
+
+static void write_header(struct yn_buf *out, char type, size_t n)
+{
+    char *to = yn_buf_reserve(out, HEADER_MAX);
+    if (to != NULL)
+        set_end(out, put_header(to, type, n));
+}
+
+/* type, text, CR LF */
+static void write_line(struct yn_buf *out, char type, const char *text, size_t len)
+{
+    char *to = yn_buf_reserve(out, len + 3);
+    if (to == NULL)
+        return;
+    *to++ = type;
+    set_end(out, put_crlf(put_bytes(to, text, len)));
+}
+
+void yn_write_status(struct yn_buf *out, const char *text)
+{
+    write_line(out, '+', text, strlen(text));
+}
+
+void yn_write_error(struct yn_buf *out, struct yn_bytes text)
+{
+    size_t len = text.len;
+    while (len > 0 && (text.data[len - 1] == '\r' || text.data[len - 1] == '\n'))
+        len--;
+    char *to = yn_buf_reserve(out, len + 3);
+    if (to == NULL)
+        return;
+    *to++ = '-';
+    for (size_t i = 0; i < len; i++) {
+        char c = text.data[i];
+        *to++ = c == '\r' || c == '\n' ? ' ' : c;
+    }
+    set_end(out, put_crlf(to));
+}
+
+void yn_write_integer(struct yn_buf *out, int64_t value)
+{
+    char *to = yn_buf_reserve(out, HEADER_MAX);
+    if (to == NULL)
+        return;
+    *to++ = ':';
+    to += yn_num_format_int64(value, to);
+    set_end(out, put_crlf(to));
+}
+
+void yn_write_bulk(struct yn_buf *out, struct yn_bytes bytes)
+{
+    char *to = yn_buf_reserve(out, HEADER_MAX + bytes.len + 2);
+    if (to == NULL)
+        return;
+    to = put_header(to, '$', bytes.len);
+    set_end(out, put_crlf(put_bytes(to, bytes.data, bytes.len)));
+}
+
+void yn_write_null(struct yn_buf *out, int resp)
+{
+    if (resp >= 3)
+        APPEND_LITERAL(out, "_\r\n");
+    else
+        APPEND_LITERAL(out, "$-1\r\n");
+}
+
+void yn_write_null_array(struct yn_buf *out, int resp)
+{
+    if (resp >= 3)
+        APPEND_LITERAL(out, "_\r\n");
+    else
+        APPEND_LITERAL(out, "*-1\r\n");
+}
+
+void yn_write_array(struct yn_buf *out, size_t n)
+{
+    write_header(out, '*', n);
+}
+
+void yn_write_map(struct yn_buf *out, int resp, size_t n_pairs)
+{
+    if (resp >= 3)
+        write_header(out, '%', n_pairs);
+    else
+        write_header(out, '*', n_pairs * 2);
+}
+
+void yn_write_set(struct yn_buf *out, int resp, size_t n)
+{
+    write_header(out, resp >= 3 ? '~' : '*', n);
+}
+
+void yn_write_push(struct yn_buf *out, int resp, size_t n)
+{
+    write_header(out, resp >= 3 ? '>' : '*', n);
+}
+
+void yn_write_bool(struct yn_buf *out, int resp, bool value)
+{
+    if (resp >= 3)
+        write_line(out, '#', value ? "t" : "f", 1);
+    else
+        write_line(out, ':', value ? "1" : "0", 1);
+}
+
+void yn_write_double_text(struct yn_buf *out, int resp, struct yn_bytes text)
+{
+    if (resp >= 3)
+        write_line(out, ',', text.data, text.len);
+    else
+        yn_write_bulk(out, text);
+}
+
+void yn_write_verbatim(struct yn_buf *out, int resp, const char format[3],
+                       struct yn_bytes text)
+{
+    if (resp < 3) {
+        yn_write_bulk(out, text);
+        return;
+    }
+    char *to = yn_buf_reserve(out, HEADER_MAX + 4 + text.len + 2);
+    if (to == NULL)
+        return;
+    to = put_header(to, '=', text.len + 4);
+    to = put_bytes(to, format, 3);
+    *to++ = ':';
+    set_end(out, put_crlf(put_bytes(to, text.data, text.len)));
+}
+
+void yn_write_command(struct yn_buf *out, size_t argc, const struct yn_bytes *argv)
+{
+    write_header(out, '*', argc);
+    for (size_t i = 0; i < argc; i++)
+        yn_write_bulk(out, argv[i]);
+}
