@@ -1,0 +1,245 @@
+/*
+ * cmd.c: the registry of commands, and the way from a request to its command.
+ *
+ * All top-level names of all tables lie in one open-addressed hash of a fixed
+ * size; subcommands are few and searched one by one. The hash folds the case of
+ * letters, so that a look-up costs one pass over the name and one comparison.
+ * The registry is filled once, at start-up, and only read from then on.
+ */
+#include "cmd/cmd.h"
+
+#include <string.h>
+
+#include "cmd/cmd_args.h"
+
+#define COMMANDS_MAX 512
+#define SLOTS (COMMANDS_MAX * 2) /* a power of two; at most half full */
+
+static const struct cmd_spec *commands[COMMANDS_MAX]; /* in the order of registration */
+static size_t n_commands;
+static uint16_t slots[SLOTS]; /* index into commands, plus 1; 0: free */
+
+/* ---- the table ---- */
+
+/* FNV-1a over the letters in lower case. Setting bit 5 also merges a few other bytes,
+ * which the comparison tells apart. */
+static size_t hash_name(struct yn_bytes name)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < name.len; i++) {
+        hash ^= (unsigned char)name.data[i] | 0x20u;
+        hash *= 16777619u;
+    }
+    return (hash ^ (hash >> 16)) & (SLOTS - 1);
+}
+
+static struct yn_bytes text_bytes(const char *text)
+{
+    return (struct yn_bytes){text, strlen(text)};
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static size_t find_slot(struct yn_bytes name)
+{
+    size_t slot = hash_name(name);
+    while (slots[slot] != 0 && !cmd_word_is(name, commands[slots[slot] - 1]->name))
+        slot = (slot + 1) & (SLOTS - 1);
+    return slot;
+}
+
+bool cmd_register(const struct cmd_spec *table)
+{
+    size_t n_new = 0;
+    for (const struct cmd_spec *spec = table; spec->name != NULL; spec++) {
+        const struct cmd_spec *known = cmd_find(text_bytes(spec->name));
+        if (known != NULL && known != spec)
+            return false;
+        n_new += known == NULL;
+    }
+    if (n_new > COMMANDS_MAX - n_commands)
+        return false;
+
+    for (const struct cmd_spec *spec = table; spec->name != NULL; spec++) {
+        size_t slot = find_slot(text_bytes(spec->name));
+        if (slots[slot] != 0)
+            continue; /* this table was added before */
+        commands[n_commands++] = spec;
+        slots[slot] = (uint16_t)n_commands;
+    }
+    return true;
+}
+
+const struct cmd_spec *cmd_find(struct yn_bytes name)
+{
+    size_t slot = find_slot(name);
+    return slots[slot] == 0 ? NULL : commands[slots[slot] - 1];
+}
+
+const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,
+                                    struct yn_bytes name)
+{
+    if (container->subcommands == NULL)
+        return NULL;
+    /* subcommands are named "container|sub" */
+    size_t skip = strlen(container->name) + 1;
+    for (const struct cmd_spec *sub = container->subcommands; sub->name != NULL; sub++)
+        if (cmd_word_is(name, sub->name + skip))
+            return sub;
+    return NULL;
+}
+
+const struct cmd_spec *cmd_at(size_t i)
+{
+    return i < n_commands ? commands[i] : NULL;
+}
+
+bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc)
+{
+    if (spec->arity >= 0)
+        return argc == (size_t)spec->arity;
+    return argc >= (size_t)-spec->arity;
+}
+
+/* ---- keys ---- */
+
+/* argv[1], and the destination: the word behind the last STORE or STOREDIST. The options
+ * start behind the unit, which is the fifth word at the earliest. */
+static size_t georadius_keys(size_t argc, const struct yn_bytes *argv, size_t *out_index,
+                             size_t max)
+{
+    size_t store = 0;
+    for (size_t i = 5; i + 1 < argc; i++) {
+        if (cmd_word_is(argv[i], "store") || cmd_word_is(argv[i], "storedist"))
+            store = ++i;
+    }
+    if (max > 0)
+        out_index[0] = 1;
+    if (store != 0 && max > 1)
+        out_index[1] = store;
+    return store != 0 ? 2 : 1;
+}
+
+size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
+                   size_t *out_index, size_t max)
+{
+    if (spec->keys == CMD_KEYS_NONE || !cmd_arity_is_ok(spec, argc))
+        return 0;
+    if (spec->keys == CMD_KEYS_GEORADIUS)
+        return georadius_keys(argc, argv, out_index, max);
+
+    long last = spec->key_last < 0 ? (long)argc + spec->key_last : spec->key_last;
+    size_t n = 0;
+    for (long i = spec->key_first; i <= last && i < (long)argc; i += spec->key_step) {
+        if (n < max)
+            out_index[n] = (size_t)i;
+        n++;
+    }
+    return n;
+}
+
+/* ---- running ---- */
+
+/* Error texts show at most so many bytes of a name, and of all arguments together. */
+#define SHOWN_MAX 128
+
+/* Text under construction on the stack; what does not fit is cut. */
+struct message {
+    char text[512];
+    size_t len;
+};
+
+static void add_bytes(struct message *message, const char *bytes, size_t len)
+{
+    size_t room = sizeof message->text - message->len;
+    len = len < room ? len : room;
+    memcpy(message->text + message->len, bytes, len);
+    message->len += len;
+}
+
+static void add_text(struct message *message, const char *text)
+{
+    add_bytes(message, text, strlen(text));
+}
+
+/* Adds a client's word, cut at `max` bytes and, as C strings are, at a zero byte. */
+static void add_word(struct message *message, struct yn_bytes word, size_t max)
+{
+    size_t len = word.len < max ? word.len : max;
+    if (len > 0)
+        add_bytes(message, word.data, strnlen(word.data, len));
+}
+
+static void reply_unknown_command(const struct cmd_call *call)
+{
+    struct message message = {.len = 0};
+    add_text(&message, "ERR unknown command '");
+    add_word(&message, call->argv[0], SHOWN_MAX);
+    add_text(&message, "', with args beginning with: ");
+    size_t start = message.len;
+    for (size_t i = 1; i < call->argc && message.len - start < SHOWN_MAX; i++) {
+        size_t shown = message.len - start;
+        add_text(&message, "'");
+        add_word(&message, call->argv[i], SHOWN_MAX - shown);
+        add_text(&message, "' ");
+    }
+    host_reply_error_bytes(call->host, (struct yn_bytes){message.text, message.len});
+}
+
+static void reply_unknown_subcommand(const struct cmd_call *call,
+                                     const struct cmd_spec *spec)
+{
+    struct message message = {.len = 0};
+    add_text(&message, "ERR unknown subcommand '");
+    add_word(&message, call->argv[1], SHOWN_MAX);
+    add_text(&message, "'. Try ");
+    for (const char *c = spec->name; *c != '\0'; c++) {
+        char upper = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+        add_bytes(&message, &upper, 1);
+    }
+    add_text(&message, " HELP.");
+    host_reply_error_bytes(call->host, (struct yn_bytes){message.text, message.len});
+}
+
+static void reply_wrong_arity(const struct cmd_call *call, const struct cmd_spec *spec)
+{
+    struct message message = {.len = 0};
+    add_text(&message, "ERR wrong number of arguments for '");
+    add_text(&message, spec->name);
+    add_text(&message, "' command");
+    host_reply_error_bytes(call->host, (struct yn_bytes){message.text, message.len});
+}
+
+void cmd_reply_wrong_arity(struct cmd_call *call)
+{
+    reply_wrong_arity(call, call->spec);
+}
+
+const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call)
+{
+    const struct cmd_spec *spec = cmd_find(call->argv[0]);
+    if (spec == NULL) {
+        reply_unknown_command(call);
+        return NULL;
+    }
+    if (spec->subcommands != NULL && call->argc > 1) {
+        const struct cmd_spec *sub = cmd_find_sub(spec, call->argv[1]);
+        if (sub == NULL) {
+            reply_unknown_subcommand(call, spec);
+            return NULL;
+        }
+        spec = sub;
+    }
+    if (spec->run == NULL || !cmd_arity_is_ok(spec, call->argc)) {
+        reply_wrong_arity(call, spec);
+        return NULL;
+    }
+    call->spec = spec;
+    return spec;
+}
+
+void cmd_run(struct cmd_call *call)
+{
+    const struct cmd_spec *spec = cmd_lookup_or_reply(call);
+    if (spec != NULL)
+        spec->run(call);
+}

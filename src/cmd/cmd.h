@@ -1,0 +1,178 @@
+/*
+ * cmd.h: the table of commands and how one is run.
+ *
+ * A command is a struct cmd_spec: name, arity, flags, keys, documentation and a
+ * function. The specs are the one source for dispatch, arity checks, COMMAND
+ * replies and the list in README. Specs come in tables; cmd_register adds one
+ * (the data commands of src/cmd/, the server's own of src/server/).
+ *
+ * A run: cmd_find -> cmd_check_arity -> spec->run(call). The function replies
+ * through host.h. What it wants done besides (close the connection, run a long
+ * reply in steps) it leaves in call->wish and call->job; the host acts on it.
+ */
+#ifndef CMD_H
+#define CMD_H
+
+#include "host.h"
+
+/* ---- scratch memory ---- */
+
+/* Memory for one command: everything taken from it goes when the host resets it after the
+ * command. In sanitizer builds every piece is a block of its own. */
+struct cmd_arena;
+struct cmd_arena *cmd_arena_new(void);
+void cmd_arena_free(struct cmd_arena *arena);
+void cmd_arena_reset(struct cmd_arena *arena);
+/* Returns n bytes, aligned for anything, or NULL when out of memory. */
+void *cmd_arena_take(struct cmd_arena *arena, size_t n);
+
+/* ---- jobs ---- */
+
+/*
+ * A reply that may be large. The command's function has planned and counted and made the
+ * job; the reply's header may be written already. The host then calls step until it
+ * returns true (done). `budget` is the number of reply bytes after which the host would
+ * like control back. Before anything else may change the keyspace the host calls hold,
+ * once, which makes the job independent of the keyspace (frozen view) and of the
+ * request's bytes; if that fails (false: out of memory) the host runs the job to its end
+ * at once. free ends the job, done or not.
+ */
+struct cmd_job {
+    bool (*step)(struct cmd_job *job, struct host *h, size_t budget);
+    bool (*hold)(struct cmd_job *job);
+    void (*free)(struct cmd_job *job);
+};
+
+/* ---- a call ---- */
+
+enum cmd_wish { CMD_WISH_NONE, CMD_WISH_CLOSE, CMD_WISH_SHUTDOWN };
+
+struct cmd_spec;
+
+struct cmd_call {
+    const struct cmd_spec *spec; /* the subcommand's for container commands */
+    struct host *host;
+    struct cmd_arena *arena;
+    size_t argc;                 /* command name included */
+    const struct yn_bytes *argv; /* borrowed from the request */
+    struct cmd_job *job;         /* out: the host owns it */
+    enum cmd_wish wish;          /* out */
+};
+
+typedef void (*cmd_fn)(struct cmd_call *call);
+
+/* ---- the table ---- */
+
+/* Flags as COMMAND INFO shows them: the bit order is the order of the texts. */
+#define CMD_FLAG_MAP(X)                                                                 \
+    X(WRITE, "write")                                                                   \
+    X(READONLY, "readonly")                                                             \
+    X(DENYOOM, "denyoom") X(ADMIN, "admin") X(PUBSUB, "pubsub") X(NOSCRIPT, "noscript") \
+        X(BLOCKING, "blocking") X(LOADING, "loading") X(STALE, "stale")                 \
+            X(SKIP_MONITOR, "skip_monitor") X(SKIP_SLOWLOG, "skip_slowlog")             \
+                X(FAST, "fast") X(NO_AUTH, "no_auth") X(MOVABLEKEYS, "movablekeys")     \
+                    X(ALLOW_BUSY, "allow_busy")
+
+enum cmd_flag_bit {
+#define CMD_FLAG_BIT(name, text) CMD_FLAG_BIT_##name,
+    CMD_FLAG_MAP(CMD_FLAG_BIT)
+#undef CMD_FLAG_BIT
+};
+enum cmd_flag {
+#define CMD_FLAG_ENUM(name, text) CMD_##name = 1 << CMD_FLAG_BIT_##name,
+    CMD_FLAG_MAP(CMD_FLAG_ENUM)
+#undef CMD_FLAG_ENUM
+};
+
+/* How a command's keys are found. KEYS_RANGE: argv[first], +step .. last (negative: from
+ * the end). Others are named for their rule. */
+enum cmd_keys {
+    CMD_KEYS_NONE,
+    CMD_KEYS_RANGE,
+    CMD_KEYS_GEORADIUS /* argv[1] and last STORE */
+};
+
+/* One argument of a command, for COMMAND DOCS. A tree, ended by a NULL name. */
+struct cmd_arg {
+    const char *name;
+    const char *type;  /* "key", "string", "integer", "double", "pure-token", "oneof",
+                          "block" ... */
+    const char *token; /* or NULL */
+    unsigned flags;    /* CMD_ARG_* */
+    const char *since; /* or NULL */
+    const struct cmd_arg *args; /* of oneof and block */
+};
+enum { CMD_ARG_OPTIONAL = 1, CMD_ARG_MULTIPLE = 2, CMD_ARG_MULTIPLE_TOKEN = 4 };
+
+/* One group of keys and what happens to them, for COMMAND INFO. A list, ended by NULL
+ * flags. The keys start at argv[index], or, with a keyword, behind that word, searched
+ * from argv[index] on; they go on to `last` (relative to the first; negative: from the
+ * end). */
+struct cmd_key_spec {
+    const char *flags; /* "RO access" */
+    int index;
+    const char *keyword; /* or NULL */
+    int last, step;
+    const char *notes; /* or NULL */
+};
+
+struct cmd_spec {
+    const char *name; /* lower case; "client|id" for a subcommand */
+    cmd_fn run;       /* NULL for a container that only has subcommands */
+    int arity;        /* exact, or minus the minimum; the name counts */
+    unsigned flags;   /* enum cmd_flag */
+    const char *acl;  /* categories: "@geo @read @slow" */
+    enum cmd_keys keys;
+    int key_first, key_last, key_step;
+    const char *summary;
+    const char *complexity;
+    const char *group;     /* "geo", "sorted-set", "generic", "connection", "server",
+                              "string", "pubsub" */
+    const char *since;     /* of the Redis version that brought it */
+    const char *args_text; /* usage for people: "key longitude latitude member [...]" */
+    const struct cmd_arg *args;           /* or NULL */
+    const struct cmd_spec *subcommands;   /* ended by a NULL name, or NULL */
+    const struct cmd_key_spec *key_specs; /* or NULL */
+    const char *tips; /* for clusters and proxies: "nondeterministic_output", or NULL */
+    const char *deprecated_since; /* or NULL */
+    const char *replaced_by;      /* of deprecated commands */
+};
+
+/* The data commands: GEO, sorted sets, strings, keys, COMMAND. Ended by a NULL name. */
+extern const struct cmd_spec cmd_data_table[];
+
+/* Adds a table (ended by a NULL name; must live for ever) to the registry. Adding a table
+ * again is no change. Returns false, and adds nothing, when there is no room or a name is
+ * taken by another spec. Call it before any thread looks commands up. */
+bool cmd_register(const struct cmd_spec *table);
+/* Finds a command, or a container's subcommand by name; any case. NULL: none. */
+const struct cmd_spec *cmd_find(struct yn_bytes name);
+const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,
+                                    struct yn_bytes name);
+bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc);
+/* Walks all registered commands in registration order; i from 0. NULL after the last. */
+const struct cmd_spec *cmd_at(size_t i);
+/* Keys of a call: writes at most max argv indexes; returns how many there are. */
+size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
+                   size_t *out_index, size_t max);
+
+/* Runs a request: finds, checks the arity, runs; replies the errors for unknown commands,
+ * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set. The host
+ * may instead find and check by itself (cmd_lookup_or_reply) to put its own checks
+ * between. */
+const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call);
+void cmd_run(struct cmd_call *call);
+/* Answers that the number of arguments is wrong, for commands that find out by
+ * themselves. */
+void cmd_reply_wrong_arity(struct cmd_call *call);
+
+/* Texts that clients see, in one place. */
+#define CMD_ERR_WRONGTYPE \
+    "WRONGTYPE Operation against a key holding the wrong kind of value"
+#define CMD_ERR_SYNTAX "ERR syntax error"
+#define CMD_ERR_FLOAT "ERR value is not a valid float"
+#define CMD_ERR_INTEGER "ERR value is not an integer or out of range"
+#define CMD_ERR_OOM "OOM command not allowed when used memory > 'maxmemory'."
+#define CMD_ERR_NOMEM "ERR out of memory: the command was not executed"
+
+#endif

@@ -1,0 +1,84 @@
+#include "cmd/cmd_args.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/num.h"
+
+void cmd_args_init(struct cmd_args *args, const struct cmd_call *call, size_t at)
+{
+    *args = (struct cmd_args){
+        .argv = call->argv,
+        .argc = call->argc,
+        .at = at < call->argc ? at : call->argc,
+        .arena = call->arena,
+    };
+}
+
+bool cmd_args_word(struct cmd_args *args, struct yn_bytes *out_word)
+{
+    if (cmd_args_left(args) == 0)
+        return cmd_args_fail(args, CMD_ERR_SYNTAX);
+    *out_word = args->argv[args->at++];
+    return true;
+}
+
+bool cmd_args_option(struct cmd_args *args, const char *option, size_t n_values)
+{
+    if (cmd_args_left(args) < n_values + 1 || !cmd_word_is(args->argv[args->at], option))
+        return false;
+    args->at++;
+    return true;
+}
+
+bool cmd_args_double(struct cmd_args *args, const char *message, double *out_value)
+{
+    struct yn_bytes word;
+    if (!cmd_args_word(args, &word))
+        return false;
+    return yn_num_parse_double(word, out_value) || cmd_args_fail(args, message);
+}
+
+bool cmd_args_int64(struct cmd_args *args, const char *message, int64_t *out_value)
+{
+    struct yn_bytes word;
+    if (!cmd_args_word(args, &word))
+        return false;
+    return yn_num_parse_int64(word, out_value) || cmd_args_fail(args, message);
+}
+
+bool cmd_args_fail(struct cmd_args *args, const char *message)
+{
+    if (!cmd_args_failed(args))
+        args->error = (struct yn_bytes){message, strlen(message)};
+    return false;
+}
+
+bool cmd_args_fail_format(struct cmd_args *args, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int len = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    char *text = len < 0 ? NULL : cmd_arena_take(args->arena, (size_t)len + 1);
+    if (text == NULL)
+        return cmd_args_fail(args, CMD_ERR_NOMEM);
+
+    va_start(list, format);
+    vsnprintf(text, (size_t)len + 1, format, list);
+    va_end(list);
+    return cmd_args_fail(args, text);
+}
+
+void cmd_args_reply_error(const struct cmd_args *args, struct host *h)
+{
+    host_reply_error_bytes(h, args->error);
+}
+
+bool cmd_word_is(struct yn_bytes word, const char *text)
+{
+    size_t len = strlen(text);
+    return word.len == len && (len == 0 || strncasecmp(word.data, text, len) == 0);
+}

@@ -1,0 +1,97 @@
+/*
+ * host.h: what a command may ask of the program it runs in. The seam.
+ *
+ * The functions declared here are defined once per program: by the server
+ * (src/server/host_server.c), by the module, and by tests/unit/host_fake.c. The linker
+ * chooses; there is no table of pointers and no #ifdef. Commands reach replies
+ * and keys through this header only: they know neither sockets nor the version
+ * of the protocol, and the host knows no command.
+ *
+ * struct host is one execution: one client, one database, one reply under way.
+ */
+#ifndef HOST_H
+#define HOST_H
+
+#include "yonder.h"
+
+struct host;
+
+/* ---- replies ---- */
+
+void host_reply_status(struct host *h, const char *text); /* +text */
+/* Error with its code, no '-': "ERR syntax error". CR and LF inside become blanks. */
+void host_reply_error(struct host *h, const char *text);
+void host_reply_error_bytes(struct host *h, struct yn_bytes text);
+void host_reply_integer(struct host *h, int64_t value);
+void host_reply_bulk(struct host *h, struct yn_bytes bytes);
+void host_reply_null(struct host *h);            /* $-1, or _ */
+void host_reply_null_array(struct host *h);      /* *-1, or _ */
+void host_reply_array(struct host *h, size_t n); /* n elements follow */
+void host_reply_map(struct host *h, size_t n);   /* n pairs follow; RESP2: array of 2n */
+void host_reply_set(struct host *h, size_t n);   /* n elements follow; RESP2: array */
+/* A score: bulk in RESP2, double in RESP3; text by the host's number style. */
+void host_reply_score(struct host *h, double score);
+/* A score as ZSCAN shows it: always a bulk. `compact`: the set is small (Redis
+ * keeps those in another form and prints them in another way). */
+void host_reply_scan_score(struct host *h, double score, bool compact);
+/* A coordinate in degrees: bulk in RESP2, double in RESP3; text by `coordinate-format`.
+ */
+void host_reply_coordinate(struct host *h, double degrees);
+/* A distance in the unit of the query: a bulk with four decimals, in RESP3 too. */
+void host_reply_distance(struct host *h, double distance);
+/* n members in wire form ("$3\r\nabc\r\n"...), passed on as they are. */
+void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n);
+/* True for RESP3 clients: only for replies whose *shape* differs by version
+ * (score pairs nested or flat), never for how a value is written. */
+bool host_reply_nests_pairs(struct host *h);
+
+/* ---- keys ---- */
+
+enum host_type { HOST_NONE, HOST_STRING, HOST_ZSET, HOST_OTHER };
+
+struct host_value {
+    enum host_type type;    /* HOST_NONE: no such key */
+    struct yn_zset *zset;   /* HOST_ZSET; borrowed */
+    struct yn_bytes string; /* HOST_STRING; borrowed until the next write */
+};
+
+/* Looks a key up for reading; the set must not be changed through it. */
+struct host_value host_key_read(struct host *h, struct yn_bytes key);
+/* Looks a key up for changing its set in place; after changes call host_key_changed. */
+struct host_value host_key_write(struct host *h, struct yn_bytes key);
+/* Stores a set or a string under the key whatever was there before; the key loses its
+ * expiry unless keep_expiry. The set is taken on success; on failure (out of memory)
+ * they return false and the caller still owns it. No notification: call host_key_changed.
+ */
+bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set);
+bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                         bool keep_expiry);
+/* Removes the key. Returns false when there is none. No notification. */
+bool host_key_remove(struct host *h, struct yn_bytes key);
+/* Tells the host that a key was changed, for WATCH, notifications and the log. event is a
+ * keyspace event ("zadd", "del", "geosearchstore"). */
+void host_key_changed(struct host *h, struct yn_bytes key, const char *event);
+/* A set for a new key: with the host's allocator and hash seed. NULL: out of memory. */
+struct yn_zset *host_zset_new(struct host *h);
+/* Options for yn_zset_build and yn_zset_decode; borrowed. */
+const struct yn_options *host_zset_options(struct host *h);
+
+/* Expiry as absolute milliseconds since 1970; -1: the key has none; -2: no such key. */
+int64_t host_key_expiry_ms(struct host *h, struct yn_bytes key);
+/* Sets it (at_ms >= 0) or drops it (at_ms == -1). Returns false when there is no such
+ * key. */
+bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms);
+/* The clock, the same during one command. */
+int64_t host_now_ms(struct host *h);
+
+size_t host_key_count(struct host *h); /* keys of the current database */
+/* Visits keys in the order of a cursor that is stable under changes: start with 0, 0 back
+ * means done. About `count` keys a call. visit must not change keys. Expired keys are
+ * left out. */
+typedef void (*host_key_fn)(void *ctx, struct yn_bytes key, enum host_type type);
+uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_fn visit,
+                       void *ctx);
+void host_key_flush(struct host *h); /* removes every key of the current database */
+void host_key_flush_all(struct host *h);
+
+#endif

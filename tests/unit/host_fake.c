@@ -1,0 +1,513 @@
+#include "host_fake.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/num.h"
+#include "resp/write.h"
+
+#define KEYS_MAX 64
+#define WORDS_MAX 1024
+
+struct fake_key {
+    struct yn_buf name;
+    enum host_type type; /* HOST_NONE: the slot is free */
+    struct yn_zset *zset;
+    struct yn_buf string;
+    int64_t expiry_ms;
+};
+
+struct host {
+    struct yn_buf reply;
+    struct yn_buf events;
+    int resp;
+    int64_t now_ms;
+    bool fails_puts;
+    size_t n_allocations_left; /* 0: no limit; 1: the next one fails */
+    struct yn_allocator allocator;
+    struct yn_options options;
+    struct fake_key keys[KEYS_MAX];
+};
+
+struct fake {
+    struct host host; /* must be first */
+    struct cmd_arena *arena;
+    size_t budget;
+    bool holds, fails_holds;
+    void (*between)(struct fake *fake, void *ctx);
+    void *between_ctx;
+    size_t n_steps;
+};
+
+/* ---- set-up ---- */
+
+static void *fake_alloc(void *ctx, size_t size)
+{
+    struct host *h = ctx;
+    if (h->n_allocations_left == 1)
+        return NULL;
+    if (h->n_allocations_left > 1)
+        h->n_allocations_left--;
+    return malloc(size);
+}
+
+static void fake_dealloc(void *ctx, void *block, size_t size)
+{
+    (void)ctx;
+    (void)size;
+    free(block);
+}
+
+struct fake *fake_new(void)
+{
+    struct fake *fake = calloc(1, sizeof *fake);
+    assert(fake != NULL);
+    struct host *h = &fake->host;
+    fake->arena = cmd_arena_new();
+    assert(fake->arena != NULL);
+    fake->budget = SIZE_MAX;
+    yn_buf_init(&h->reply);
+    yn_buf_init(&h->events);
+    h->resp = 2;
+    h->now_ms = FAKE_NOW_MS;
+    h->allocator =
+        (struct yn_allocator){.alloc = fake_alloc, .free = fake_dealloc, .ctx = h};
+    h->options = (struct yn_options){.allocator = &h->allocator, .hash_seed = 7};
+    bool is_registered = cmd_register(cmd_data_table);
+    assert(is_registered);
+    (void)is_registered;
+    return fake;
+}
+
+static void drop_value(struct fake_key *key)
+{
+    yn_zset_free(key->zset);
+    key->zset = NULL;
+    yn_buf_clear(&key->string);
+    key->type = HOST_NONE;
+}
+
+static void drop_key(struct fake_key *key)
+{
+    drop_value(key);
+    yn_buf_clear(&key->name);
+    key->expiry_ms = -1;
+}
+
+void fake_free(struct fake *fake)
+{
+    host_key_flush_all(&fake->host);
+    yn_buf_clear(&fake->host.reply);
+    yn_buf_clear(&fake->host.events);
+    cmd_arena_free(fake->arena);
+    free(fake);
+}
+
+void fake_set_resp(struct fake *fake, int resp)
+{
+    fake->host.resp = resp;
+}
+
+void fake_set_jobs(struct fake *fake, size_t budget, bool holds,
+                   void (*between)(struct fake *fake, void *ctx), void *ctx)
+{
+    fake->budget = budget;
+    fake->holds = holds;
+    fake->between = between;
+    fake->between_ctx = ctx;
+}
+
+void fake_fail_allocations(struct fake *fake, size_t n)
+{
+    fake->host.n_allocations_left = n;
+}
+
+void fake_fail_holds(struct fake *fake, bool fails)
+{
+    fake->fails_holds = fails;
+}
+
+void fake_fail_puts(struct fake *fake, bool fails)
+{
+    fake->host.fails_puts = fails;
+}
+
+void fake_set_now(struct fake *fake, int64_t now_ms)
+{
+    fake->host.now_ms = now_ms;
+}
+
+struct host *fake_host(struct fake *fake)
+{
+    return &fake->host;
+}
+
+/* ---- running ---- */
+
+/* The hook may run commands of its own; the reply under way is put aside meanwhile. */
+static void call_hook(struct fake *fake)
+{
+    struct host *h = &fake->host;
+    struct fake saved = *fake;
+    if (fake->between == NULL)
+        return;
+    fake_set_jobs(fake, SIZE_MAX, false, NULL, NULL);
+    fake->arena = cmd_arena_new();
+    assert(fake->arena != NULL);
+    yn_buf_init(&h->reply);
+    yn_buf_init(&h->events);
+    saved.between(fake, saved.between_ctx);
+    yn_buf_clear(&h->reply);
+    yn_buf_clear(&h->events);
+    cmd_arena_free(fake->arena);
+    h->reply = saved.host.reply;
+    h->events = saved.host.events;
+    fake->arena = saved.arena;
+    fake_set_jobs(fake, saved.budget, saved.holds, saved.between, saved.between_ctx);
+    fake->n_steps = saved.n_steps;
+}
+
+/* Holds the job and throws away what it must not need any more. */
+static bool hold(struct fake *fake, struct cmd_job *job)
+{
+    if (fake->fails_holds)
+        fake_fail_allocations(fake, 1);
+    bool is_held = job->hold(job);
+    if (fake->fails_holds)
+        fake_fail_allocations(fake, 0);
+    if (is_held)
+        cmd_arena_reset(fake->arena);
+    return is_held;
+}
+
+static void run_job(struct fake *fake, struct cmd_job *job)
+{
+    bool is_held = false;
+    size_t budget = fake->budget;
+    for (;;) {
+        fake->n_steps++;
+        if (job->step(job, &fake->host, budget))
+            break;
+        if (fake->holds && !is_held) {
+            is_held = hold(fake, job);
+            if (!is_held)
+                budget = SIZE_MAX;
+        }
+        if (is_held || !fake->holds)
+            call_hook(fake);
+    }
+    job->free(job);
+}
+
+struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
+                               const struct yn_bytes *argv)
+{
+    struct host *h = &fake->host;
+    struct cmd_call call = {.host = h, .arena = fake->arena, .argc = argc, .argv = argv};
+    yn_buf_reset(&h->reply, 1 << 20);
+    yn_buf_reset(&h->events, 1 << 16);
+    fake->n_steps = 0;
+    cmd_run(&call);
+    if (call.job != NULL)
+        run_job(fake, call.job);
+    cmd_arena_reset(fake->arena);
+    assert(!h->reply.failed);
+    return (struct yn_bytes){h->reply.data, h->reply.len};
+}
+
+const char *fake_run(struct fake *fake, const char *line)
+{
+    struct yn_bytes argv[WORDS_MAX];
+    size_t argc = 0;
+    while (*line != '\0') {
+        if (*line == ' ') {
+            line++;
+            continue;
+        }
+        bool is_quoted = *line == '\'';
+        line += is_quoted;
+        size_t len = strcspn(line, is_quoted ? "'" : " ");
+        assert(argc < WORDS_MAX);
+        argv[argc++] = (struct yn_bytes){line, len};
+        line += len;
+        if (is_quoted && *line == '\'')
+            line++;
+    }
+    fake_run_words(fake, argc, argv);
+    yn_buf_append(&fake->host.reply, "", 1);
+    return fake->host.reply.data;
+}
+
+size_t fake_job_steps(const struct fake *fake)
+{
+    return fake->n_steps;
+}
+
+const char *fake_events(const struct fake *fake)
+{
+    struct yn_buf *events = (struct yn_buf *)&fake->host.events;
+    yn_buf_append(events, "", 1);
+    events->len--;
+    return events->data;
+}
+
+/* ---- host.h: replies ---- */
+
+static void reply_number(struct host *h, const char *text, size_t len)
+{
+    yn_write_double_text(&h->reply, h->resp, (struct yn_bytes){text, len});
+}
+
+void host_reply_status(struct host *h, const char *text)
+{
+    yn_write_status(&h->reply, text);
+}
+
+void host_reply_error(struct host *h, const char *text)
+{
+    host_reply_error_bytes(h, (struct yn_bytes){text, strlen(text)});
+}
+
+void host_reply_error_bytes(struct host *h, struct yn_bytes text)
+{
+    yn_write_error(&h->reply, text);
+}
+
+void host_reply_integer(struct host *h, int64_t value)
+{
+    yn_write_integer(&h->reply, value);
+}
+
+void host_reply_bulk(struct host *h, struct yn_bytes bytes)
+{
+    yn_write_bulk(&h->reply, bytes);
+}
+
+void host_reply_null(struct host *h)
+{
+    yn_write_null(&h->reply, h->resp);
+}
+
+void host_reply_null_array(struct host *h)
+{
+    yn_write_null_array(&h->reply, h->resp);
+}
+
+void host_reply_array(struct host *h, size_t n)
+{
+    yn_write_array(&h->reply, n);
+}
+
+void host_reply_map(struct host *h, size_t n)
+{
+    yn_write_map(&h->reply, h->resp, n);
+}
+
+void host_reply_set(struct host *h, size_t n)
+{
+    yn_write_set(&h->reply, h->resp, n);
+}
+
+void host_reply_score(struct host *h, double score)
+{
+    char text[YN_NUM_TEXT_MAX];
+    reply_number(h, text, yn_num_format_shortest(score, text));
+}
+
+void host_reply_scan_score(struct host *h, double score, bool compact)
+{
+    char text[YN_NUM_TEXT_MAX];
+    size_t len =
+        compact ? yn_num_format_shortest(score, text) : yn_num_format_scan(score, text);
+    yn_write_bulk(&h->reply, (struct yn_bytes){text, len});
+}
+
+void host_reply_coordinate(struct host *h, double degrees)
+{
+    char text[YN_NUM_TEXT_MAX];
+    reply_number(h, text, yn_num_format_shortest(degrees, text));
+}
+
+void host_reply_distance(struct host *h, double distance)
+{
+    char text[YN_NUM_FIXED17_MAX];
+    size_t len = yn_num_format_distance(distance, text);
+    yn_write_bulk(&h->reply, (struct yn_bytes){text, len});
+}
+
+void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
+{
+    (void)n;
+    yn_buf_append(&h->reply, wire.data, wire.len);
+}
+
+bool host_reply_nests_pairs(struct host *h)
+{
+    return h->resp == 3;
+}
+
+/* ---- host.h: keys ---- */
+
+static bool names_key(const struct fake_key *key, struct yn_bytes name)
+{
+    return key->type != HOST_NONE && key->name.len == name.len &&
+           (name.len == 0 || memcmp(key->name.data, name.data, name.len) == 0);
+}
+
+static struct fake_key *find_key(struct host *h, struct yn_bytes name)
+{
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        struct fake_key *key = &h->keys[i];
+        if (!names_key(key, name))
+            continue;
+        if (key->expiry_ms >= 0 && key->expiry_ms <= h->now_ms)
+            return NULL;
+        return key;
+    }
+    return NULL;
+}
+
+/* The key's slot, emptied: an old one, expired or not, or a free one. */
+static struct fake_key *slot_for(struct host *h, struct yn_bytes name)
+{
+    struct fake_key *slot = NULL;
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        if (names_key(&h->keys[i], name)) {
+            bool is_expired = find_key(h, name) == NULL;
+            drop_value(&h->keys[i]);
+            if (is_expired)
+                h->keys[i].expiry_ms = -1;
+            return &h->keys[i];
+        }
+        if (slot == NULL && h->keys[i].type == HOST_NONE)
+            slot = &h->keys[i];
+    }
+    assert(slot != NULL);
+    yn_buf_init(&slot->name);
+    yn_buf_append(&slot->name, name.data, name.len);
+    slot->expiry_ms = -1;
+    return slot;
+}
+
+struct host_value host_key_read(struct host *h, struct yn_bytes name)
+{
+    const struct fake_key *key = find_key(h, name);
+    if (key == NULL)
+        return (struct host_value){.type = HOST_NONE};
+    return (struct host_value){.type = key->type,
+                               .zset = key->zset,
+                               .string = {key->string.data, key->string.len}};
+}
+
+struct host_value host_key_write(struct host *h, struct yn_bytes name)
+{
+    return host_key_read(h, name);
+}
+
+bool host_key_put_zset(struct host *h, struct yn_bytes name, struct yn_zset *set)
+{
+    if (h->fails_puts)
+        return false;
+    struct fake_key *key = slot_for(h, name);
+    key->type = HOST_ZSET;
+    key->zset = set;
+    key->expiry_ms = -1;
+    return true;
+}
+
+bool host_key_put_string(struct host *h, struct yn_bytes name, struct yn_bytes value,
+                         bool keep_expiry)
+{
+    if (h->fails_puts)
+        return false;
+    struct fake_key *key = slot_for(h, name);
+    key->type = HOST_STRING;
+    yn_buf_init(&key->string);
+    yn_buf_append(&key->string, value.data, value.len);
+    if (!keep_expiry)
+        key->expiry_ms = -1;
+    return true;
+}
+
+bool host_key_remove(struct host *h, struct yn_bytes name)
+{
+    struct fake_key *key = find_key(h, name);
+    if (key == NULL)
+        return false;
+    drop_key(key);
+    return true;
+}
+
+void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
+{
+    yn_buf_append_text(&h->events, event);
+    yn_buf_append_text(&h->events, ":");
+    yn_buf_append(&h->events, key.data, key.len);
+    yn_buf_append_text(&h->events, " ");
+}
+
+struct yn_zset *host_zset_new(struct host *h)
+{
+    return yn_zset_new(&h->options);
+}
+
+const struct yn_options *host_zset_options(struct host *h)
+{
+    return &h->options;
+}
+
+int64_t host_key_expiry_ms(struct host *h, struct yn_bytes name)
+{
+    const struct fake_key *key = find_key(h, name);
+    return key == NULL ? -2 : key->expiry_ms;
+}
+
+bool host_key_set_expiry_ms(struct host *h, struct yn_bytes name, int64_t at_ms)
+{
+    struct fake_key *key = find_key(h, name);
+    if (key == NULL)
+        return false;
+    key->expiry_ms = at_ms;
+    return true;
+}
+
+int64_t host_now_ms(struct host *h)
+{
+    return h->now_ms;
+}
+
+size_t host_key_count(struct host *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < KEYS_MAX; i++)
+        n += h->keys[i].type != HOST_NONE;
+    return n;
+}
+
+uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_fn visit,
+                       void *ctx)
+{
+    size_t i = (size_t)cursor;
+    for (; i < KEYS_MAX && count > 0; i++) {
+        struct yn_bytes name = {h->keys[i].name.data, h->keys[i].name.len};
+        if (h->keys[i].type == HOST_NONE || find_key(h, name) == NULL)
+            continue;
+        visit(ctx, name, h->keys[i].type);
+        count--;
+    }
+    return i < KEYS_MAX ? i : 0;
+}
+
+void host_key_flush(struct host *h)
+{
+    for (size_t i = 0; i < KEYS_MAX; i++)
+        if (h->keys[i].type != HOST_NONE)
+            drop_key(&h->keys[i]);
+}
+
+void host_key_flush_all(struct host *h)
+{
+    host_key_flush(h);
+}

@@ -1,0 +1,48 @@
+/*
+ * host_fake.h: a host for unit tests of commands: no sockets, no server.
+ *
+ * It records replies as RESP text and keeps keys in a small array. Jobs are run
+ * to their end in steps of a budget, with a hook between two steps.
+ */
+#ifndef HOST_FAKE_H
+#define HOST_FAKE_H
+
+#include "cmd/cmd.h"
+#include "core/buf.h"
+
+#define FAKE_NOW_MS INT64_C(1700000000000)
+
+struct fake;
+
+struct fake *fake_new(void);
+void fake_free(struct fake *fake);
+
+/* The protocol version of replies, 2 at first. */
+void fake_set_resp(struct fake *fake, int resp);
+/* Bytes a step of a job may send, and what is called after each step (may be NULL). With
+ * `holds` the job is held after its first step. Unlimited, NULL and false at first. */
+void fake_set_jobs(struct fake *fake, size_t budget, bool holds,
+                   void (*between)(struct fake *fake, void *ctx), void *ctx);
+/* Makes the n-th allocation from now on fail, and all after it, in sets that the host
+ * hands out (its allocator); 0: never. */
+void fake_fail_allocations(struct fake *fake, size_t n);
+/* Lets allocations fail while a job is being held. */
+void fake_fail_holds(struct fake *fake, bool fails);
+/* Makes host_key_put_* fail. */
+void fake_fail_puts(struct fake *fake, bool fails);
+void fake_set_now(struct fake *fake, int64_t now_ms);
+
+/* Runs a command; words are split at blanks, '...' quotes. Returns the whole reply, NUL
+ * terminated, valid until the next call. */
+const char *fake_run(struct fake *fake, const char *line);
+struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
+                               const struct yn_bytes *argv);
+
+/* Number of steps that the job of the last command took; 0: it made none. */
+size_t fake_job_steps(const struct fake *fake);
+/* "event:key event:key " of the last command. */
+const char *fake_events(const struct fake *fake);
+/* The host, to call commands' helpers directly. */
+struct host *fake_host(struct fake *fake);
+
+#endif

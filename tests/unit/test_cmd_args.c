@@ -1,0 +1,130 @@
+/* The argument cursor, and the arena that commands take memory from. */
+#include "cmd/cmd_args.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void start(struct cmd_args *args, struct cmd_arena *arena,
+                  const struct yn_bytes *argv, size_t argc, size_t at)
+{
+    struct cmd_call call = {.arena = arena, .argc = argc, .argv = argv};
+    cmd_args_init(args, &call, at);
+}
+
+static void expect_error(const struct cmd_args *args, const char *text)
+{
+    assert_true(cmd_args_failed(args));
+    assert_int_equal(args->error.len, strlen(text));
+    assert_memory_equal(args->error.data, text, args->error.len);
+    assert_int_equal(cmd_args_left(args), 0);
+}
+
+static void test_words(void **state)
+{
+    const struct yn_bytes argv[] = {
+        {"cmd", 3}, {"CoUnT", 5}, {"12", 2}, {"x", 1}, {NULL, 0}};
+    struct cmd_args args;
+    struct yn_bytes word;
+    int64_t count;
+    start(&args, *state, argv, 5, 1);
+    assert_int_equal(cmd_args_left(&args), 4);
+    assert_false(cmd_args_option(&args, "coun", 0));
+    assert_false(cmd_args_option(&args, "counts", 0));
+    assert_false(cmd_args_option(&args, "count", 4)); /* three words follow */
+    assert_true(cmd_args_option(&args, "count", 3));
+    assert_true(cmd_args_int64(&args, "no", &count));
+    assert_int_equal(count, 12);
+    assert_true(cmd_args_word(&args, &word));
+    assert_true(cmd_word_is(word, "X"));
+    assert_true(cmd_args_option(&args, "", 0));
+    assert_false(cmd_args_option(&args, "", 0));
+    assert_false(cmd_args_word(&args, &word));
+    expect_error(&args, "ERR syntax error");
+    start(&args, *state, argv, 5, 9);
+    assert_int_equal(cmd_args_left(&args), 0);
+}
+
+/* The first failure stays, and ends everything. */
+static void test_failure(void **state)
+{
+    const struct yn_bytes argv[] = {{"cmd", 3}, {"1.5", 3}, {"nan", 3}, {"7", 1}};
+    struct cmd_args args;
+    double number;
+    int64_t integer;
+    start(&args, *state, argv, 4, 1);
+    assert_true(cmd_args_double(&args, "one", &number));
+    assert_true(number == 1.5);
+    assert_false(cmd_args_double(&args, "two", &number));
+    expect_error(&args, "two");
+    assert_false(cmd_args_int64(&args, "three", &integer));
+    assert_false(cmd_args_option(&args, "7", 0));
+    assert_false(cmd_args_fail(&args, "four"));
+    assert_false(cmd_args_fail_format(&args, "five"));
+    expect_error(&args, "two");
+}
+
+static void test_format(void **state)
+{
+    const struct yn_bytes argv[] = {{"cmd", 3}};
+    struct cmd_args args;
+    char wide[600], expected[700];
+    memset(wide, 'w', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    start(&args, *state, argv, 1, 1);
+    assert_false(cmd_args_fail_format(&args, "%s %f", wide, 1.5));
+    snprintf(expected, sizeof expected, "%s 1.500000", wide);
+    expect_error(&args, expected);
+}
+
+static void test_arena(void **state)
+{
+    struct cmd_arena *arena = *state;
+    for (int round = 0; round < 3; round++) {
+        char *pieces[200];
+        for (size_t i = 0; i < 200; i++) {
+            pieces[i] = cmd_arena_take(arena, i * 7);
+            assert_non_null(pieces[i]);
+            assert_int_equal((uintptr_t)pieces[i] % 16, 0);
+            memset(pieces[i], (int)i, i * 7);
+        }
+        for (size_t i = 0; i < 200; i++)
+            for (size_t j = 0; j < i * 7; j++)
+                assert_int_equal((unsigned char)pieces[i][j], i);
+        char *large = cmd_arena_take(arena, 1 << 20);
+        assert_non_null(large);
+        memset(large, 1, 1 << 20);
+        cmd_arena_reset(arena);
+    }
+    assert_null(cmd_arena_take(arena, SIZE_MAX));
+    assert_null(cmd_arena_take(arena, SIZE_MAX - 8));
+    cmd_arena_free(NULL);
+}
+
+static int setup(void **state)
+{
+    *state = cmd_arena_new();
+    return *state == NULL;
+}
+
+static int teardown(void **state)
+{
+    cmd_arena_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_failure, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_arena, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
