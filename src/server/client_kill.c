@@ -1,0 +1,128 @@
+/* CLIENT KILL: the old form (an address) and the new one (filters). */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd_args.h"
+#include "core/num.h"
+#include "server/client_list.h"
+#include "server/commands.h"
+#include "server/host_server.h"
+#include "server/server.h"
+
+struct kill_filter {
+    bool has_id, has_type, has_address, has_local_address, has_max_age, skips_me;
+    int64_t id, max_age_s;
+    enum client_list_type type;
+    struct yn_bytes address, local_address;
+};
+
+static bool is_text(struct yn_bytes bytes, const char *text)
+{
+    return bytes.len == strlen(text) && memcmp(bytes.data, text, bytes.len) == 0;
+}
+
+static bool matches(const struct conn *conn, const struct kill_filter *filter)
+{
+    uint64_t age_s = (conn->loop->mono_ns - conn->created_ns) / 1000000000u;
+    return (!filter->has_id || (uint64_t)filter->id == conn->id) &&
+           (!filter->has_type || client_list_is_type(conn, filter->type)) &&
+           (!filter->has_address || is_text(filter->address, conn->address)) &&
+           (!filter->has_local_address ||
+            is_text(filter->local_address, conn->local_address)) &&
+           (!filter->has_max_age || age_s >= (uint64_t)filter->max_age_s);
+}
+
+/* Closes what matches. The caller's own connection is closed after its reply. */
+static size_t kill_all(struct cmd_call *call, const struct kill_filter *filter)
+{
+    struct conn *self = call->host->conn;
+    const struct link *conns = &call->host->loop->conns;
+    size_t n = 0;
+    /* Closing takes nothing off this list before the loop comes round. */
+    for (const struct link *l = conns->next; l != conns; l = l->next) {
+        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn->state != CONN_OPEN || !matches(conn, filter) ||
+            (conn == self && filter->skips_me))
+            continue;
+        n++;
+        if (conn == self)
+            call->wish = CMD_WISH_CLOSE;
+        else
+            conn_close(conn);
+    }
+    return n;
+}
+
+static bool fail_with_word(struct cmd_call *call, const char *format,
+                           struct yn_bytes word)
+{
+    char text[160];
+    snprintf(text, sizeof text, format, (int)(word.len < 100 ? word.len : 100),
+             word.data);
+    host_reply_error(call->host, text);
+    return false;
+}
+
+static bool fail(struct cmd_call *call, const char *text)
+{
+    host_reply_error(call->host, text);
+    return false;
+}
+
+/* One "option value" pair. */
+static bool parse_pair_or_reply(struct cmd_call *call, struct yn_bytes option,
+                                struct yn_bytes value, struct kill_filter *filter)
+{
+    if (cmd_word_is(option, "id")) {
+        filter->has_id = true;
+        if (!yn_num_parse_int64(value, &filter->id) || filter->id < 1)
+            return fail(call, "ERR client-id should be greater than 0");
+    } else if (cmd_word_is(option, "type")) {
+        filter->has_type = true;
+        if (!client_list_parse_type(value, &filter->type))
+            return fail_with_word(call, "ERR Unknown client type '%.*s'", value);
+    } else if (cmd_word_is(option, "addr")) {
+        filter->has_address = true;
+        filter->address = value;
+    } else if (cmd_word_is(option, "laddr")) {
+        filter->has_local_address = true;
+        filter->local_address = value;
+    } else if (cmd_word_is(option, "user")) {
+        if (!is_text(value, "default"))
+            return fail_with_word(call, "ERR No such user '%.*s'", value);
+    } else if (cmd_word_is(option, "skipme") &&
+               (cmd_word_is(value, "yes") || cmd_word_is(value, "no"))) {
+        filter->skips_me = cmd_word_is(value, "yes");
+    } else if (cmd_word_is(option, "maxage")) {
+        filter->has_max_age = true;
+        if (!yn_num_parse_int64(value, &filter->max_age_s))
+            return fail(call, "ERR maxage is not an integer or out of range");
+        if (filter->max_age_s <= 0)
+            return fail(call, "ERR maxage should be greater than 0");
+    } else {
+        return fail(call, CMD_ERR_SYNTAX);
+    }
+    return true;
+}
+
+void client_kill(struct cmd_call *call)
+{
+    struct kill_filter filter = {.skips_me = true};
+    if (call->argc == 3) {
+        filter = (struct kill_filter){.has_address = true, .address = call->argv[2]};
+        if (kill_all(call, &filter) > 0)
+            host_reply_status(call->host, "OK");
+        else
+            host_reply_error(call->host, "ERR No such client");
+        return;
+    }
+    if (call->argc % 2 != 0) {
+        host_reply_error(call->host, CMD_ERR_SYNTAX);
+        return;
+    }
+    for (size_t i = 2; i < call->argc; i += 2) {
+        if (!parse_pair_or_reply(call, call->argv[i], call->argv[i + 1], &filter))
+            return;
+    }
+    host_reply_integer(call->host, (int64_t)kill_all(call, &filter));
+}

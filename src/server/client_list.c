@@ -1,0 +1,90 @@
+#include "server/client_list.h"
+
+#include <stdio.h>
+
+#include "cmd/cmd_args.h"
+#include "server/loop.h"
+
+static const char *text_or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static int fd_of(const struct conn *conn)
+{
+    uv_os_fd_t fd = -1;
+    return uv_fileno(&conn->io.handle, &fd) == 0 ? fd : -1;
+}
+
+static void flags_of(const struct conn *conn, char out[8])
+{
+    size_t n = 0;
+    if (conn_n_subscriptions(conn) > 0)
+        out[n++] = 'P';
+    if (conn->closes_when_flushed)
+        out[n++] = 'c';
+    if (conn->is_unix)
+        out[n++] = 'U';
+    if (conn->is_no_evict)
+        out[n++] = 'e';
+    if (conn->is_no_touch)
+        out[n++] = 'T';
+    if (n == 0)
+        out[n++] = 'N';
+    out[n] = '\0';
+}
+
+void client_list_append(const struct conn *conn, struct yn_buf *out)
+{
+    uint64_t now_ns = conn->loop->mono_ns;
+    char flags[8];
+    char text[1024];
+    flags_of(conn, flags);
+    /* What a connection holds: itself, its buffers. */
+    size_t output = conn_queued(conn);
+    size_t total =
+        sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap + conn->writing.cap;
+    int n = snprintf(
+        text, sizeof text,
+        "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
+        "psub=%zu ssub=0 multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
+        "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
+        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
+        "tot-cmds=%llu\n",
+        (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
+        text_or_empty(conn->name),
+        (unsigned long long)((now_ns - conn->created_ns) / 1000000000u),
+        (unsigned long long)(now_ns > conn->active_ns
+                                 ? (now_ns - conn->active_ns) / 1000000000u
+                                 : 0),
+        flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
+        conn->subscriptions[PUBSUB_PATTERN].n, conn->in.len, conn->in.cap - conn->in.len,
+        conn->out.cap, conn->out.len, output, output, total, conn->is_reading ? "r" : "",
+        conn->is_writing ? "w" : "",
+        conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->resp,
+        text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
+        (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,
+        (unsigned long long)conn->n_commands);
+    if (n > 0)
+        yn_buf_append(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+bool client_list_parse_type(struct yn_bytes text, enum client_list_type *out_type)
+{
+    static const char *const names[] = {"normal", "master", "replica", "pubsub"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (cmd_word_is(text, names[i])) {
+            *out_type = (enum client_list_type)i;
+            return true;
+        }
+    }
+    *out_type = CLIENT_LIST_REPLICA;
+    return cmd_word_is(text, "slave");
+}
+
+bool client_list_is_type(const struct conn *conn, enum client_list_type type)
+{
+    bool is_pubsub = conn_n_subscriptions(conn) > 0;
+    return (type == CLIENT_LIST_NORMAL && !is_pubsub) ||
+           (type == CLIENT_LIST_PUBSUB && is_pubsub);
+}

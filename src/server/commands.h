@@ -1,0 +1,65 @@
+/*
+ * commands.h: the server's own table of commands, and the functions it is made of.
+ */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "cmd/cmd.h"
+
+extern const struct cmd_spec server_table[];
+
+/* server_cmds.c */
+void server_ping(struct cmd_call *call);
+void server_echo(struct cmd_call *call);
+void server_select(struct cmd_call *call);
+void server_time(struct cmd_call *call);
+void server_debug(struct cmd_call *call);
+void server_shutdown(struct cmd_call *call);
+void server_role(struct cmd_call *call);
+void server_lastsave(struct cmd_call *call);
+/* Replies a list of lines, as every HELP does. Ended by NULL. */
+void server_reply_help(struct cmd_call *call, const char *const *lines);
+
+/* session_cmds.c */
+void session_hello(struct cmd_call *call);
+void session_auth(struct cmd_call *call);
+void session_quit(struct cmd_call *call);
+void session_reset(struct cmd_call *call);
+/* Sets the client's name. Replies and returns false when it is not valid. */
+bool session_set_name_or_reply(struct cmd_call *call, struct yn_bytes name);
+
+/* client_cmds.c, client_kill.c */
+void client_id(struct cmd_call *call);
+void client_info(struct cmd_call *call);
+void client_list(struct cmd_call *call);
+void client_setname(struct cmd_call *call);
+void client_getname(struct cmd_call *call);
+void client_setinfo(struct cmd_call *call);
+void client_kill(struct cmd_call *call);
+void client_reply(struct cmd_call *call);
+void client_no_evict(struct cmd_call *call);
+void client_no_touch(struct cmd_call *call);
+void client_help(struct cmd_call *call);
+
+/* config_cmds.c */
+void config_cmd_get(struct cmd_call *call);
+void config_cmd_set(struct cmd_call *call);
+void config_cmd_resetstat(struct cmd_call *call);
+void config_cmd_rewrite(struct cmd_call *call);
+void config_cmd_help(struct cmd_call *call);
+
+/* info.c */
+void info_cmd(struct cmd_call *call);
+
+/* pubsub_cmds.c */
+void pubsub_subscribe(struct cmd_call *call);
+void pubsub_unsubscribe(struct cmd_call *call);
+void pubsub_psubscribe(struct cmd_call *call);
+void pubsub_punsubscribe(struct cmd_call *call);
+void pubsub_publish_cmd(struct cmd_call *call);
+void pubsub_channels(struct cmd_call *call);
+void pubsub_numsub(struct cmd_call *call);
+void pubsub_numpat(struct cmd_call *call);
+void pubsub_help(struct cmd_call *call);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * config.h: the options of the server, in the names and the file syntax of redis.conf.
+ *
+ * Options come from built-in defaults, a file (or standard input), the command line
+ * and CONFIG SET, each through config_set, so that one table says what is valid.
+ * An option's value is text; the table says how it is parsed and where it goes.
+ *
+ * Ownership: struct config owns its strings. Texts handed out are borrowed until the
+ * option is set again.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include "core/buf.h"
+
+enum config_coordinate_format { CONFIG_COORDINATE_SHORTEST, CONFIG_COORDINATE_FIXED17 };
+enum config_debug { CONFIG_DEBUG_NO, CONFIG_DEBUG_LOCAL, CONFIG_DEBUG_YES };
+
+/* Output limits of one class of clients; 0: none. */
+struct config_output_limit {
+    uint64_t hard;
+    uint64_t soft;
+    uint64_t soft_s;
+};
+enum config_class { CONFIG_CLASS_NORMAL, CONFIG_CLASS_REPLICA, CONFIG_CLASS_PUBSUB };
+#define CONFIG_CLASSES 3
+
+struct config {
+    char *bind;   /* addresses, separated by blanks; "-" in front: may be missing */
+    int64_t port; /* 0: any free one */
+    char *unixsocket;
+    int64_t unixsocketperm;
+    int64_t timeout_s;
+    int64_t tcp_keepalive_s;
+    int64_t tcp_backlog;
+    int64_t maxclients;
+    int64_t databases;
+    char *requirepass;
+    bool protected_mode;
+    int64_t loglevel; /* enum log_level */
+    char *logfile;
+    char *dir;
+    int64_t proto_max_bulk_len;
+    int64_t client_query_buffer_limit;
+    struct config_output_limit output_limits[CONFIG_CLASSES];
+    int64_t maxmemory; /* 0: no limit */
+    int64_t hz;
+    bool daemonize;
+    char *pidfile;
+    bool always_show_logo;
+    char *save;
+    bool appendonly;
+    int64_t coordinate_format; /* enum config_coordinate_format */
+    int64_t zset_max_listpack_entries;
+    int64_t zset_max_listpack_value;
+    int64_t enable_debug_command; /* enum config_debug */
+};
+
+struct config_option;
+
+#define CONFIG_ERROR_MAX 1024
+
+/* Fills in the defaults. Returns false when out of memory. */
+bool config_init(struct config *config);
+void config_clear(struct config *config);
+
+/* Finds an option by name, any case. NULL: no such option. */
+const struct config_option *config_find(struct yn_bytes name);
+/* Walks all options; i from 0. NULL after the last. */
+const struct config_option *config_at(size_t i);
+const char *config_name(const struct config_option *option);
+/* True if CONFIG SET may change it while the server runs. */
+bool config_is_dynamic(const struct config_option *option);
+
+/* Sets the option from its text ("yes", "512mb", "normal 0 0 0"). On failure the config
+ * is as before and error (CONFIG_ERROR_MAX bytes) says what is wrong, in the words CONFIG
+ * SET answers with. */
+bool config_set(struct config *config, const struct config_option *option,
+                struct yn_bytes text, char *error);
+/* Appends the value as CONFIG GET shows it. */
+void config_get(const struct config *config, const struct config_option *option,
+                struct yn_buf *out);
+
+/* Reads options in redis.conf syntax, one a line. origin names the text in errors
+ * ("yonder.conf"). Stops at the first error: "yonder.conf:12: unknown option 'foo' ...".
+ */
+bool config_load_text(struct config *config, struct yn_bytes text, const char *origin,
+                      char *error);
+/* Reads a file ("-": standard input) the same way. */
+bool config_load_file(struct config *config, const char *path, char *error);
+/* Reads "--option value ..." words of a command line. */
+bool config_load_args(struct config *config, int n_words, char *const *words,
+                      char *error);
+
+#endif

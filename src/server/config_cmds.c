@@ -1,0 +1,173 @@
+/* CONFIG. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd_args.h"
+#include "cmd/glob.h"
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/host_server.h"
+#include "server/server.h"
+
+/* ---- CONFIG GET ---- */
+
+static bool is_asked_for(const struct cmd_call *call, const struct config_option *option)
+{
+    const char *name = config_name(option);
+    struct yn_bytes text = {name, strlen(name)};
+    for (size_t i = 2; i < call->argc; i++) {
+        if (glob_matches_nocase(call->argv[i], text))
+            return true;
+    }
+    return false;
+}
+
+void config_cmd_get(struct cmd_call *call)
+{
+    const struct config *config = &call->host->loop->server->config;
+    const struct config_option *option;
+    struct yn_buf value;
+    size_t n = 0;
+    for (size_t i = 0; (option = config_at(i)) != NULL; i++)
+        n += is_asked_for(call, option);
+    host_reply_map(call->host, n);
+    yn_buf_init(&value);
+    for (size_t i = 0; (option = config_at(i)) != NULL; i++) {
+        if (!is_asked_for(call, option))
+            continue;
+        const char *name = config_name(option);
+        value.len = 0;
+        config_get(config, option, &value);
+        host_reply_bulk(call->host, (struct yn_bytes){name, strlen(name)});
+        host_reply_bulk(call->host, (struct yn_bytes){value.data, value.len});
+    }
+    yn_buf_clear(&value);
+}
+
+/* ---- CONFIG SET ---- */
+
+static void reply_failed(struct cmd_call *call, const struct config_option *option,
+                         const char *reason)
+{
+    char text[CONFIG_ERROR_MAX + 128];
+    snprintf(text, sizeof text,
+             "ERR CONFIG SET failed (possibly related to argument '%s') - %s",
+             config_name(option), reason);
+    host_reply_error(call->host, text);
+}
+
+/* Finds the options of all pairs and checks that they may be set. */
+static bool find_options_or_reply(struct cmd_call *call,
+                                  const struct config_option **options, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct yn_bytes name = call->argv[2 + 2 * i];
+        options[i] = config_find(name);
+        if (options[i] == NULL) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
+                     (int)(name.len < 128 ? name.len : 128), name.data);
+            host_reply_error(call->host, text);
+            return false;
+        }
+        if (!config_is_dynamic(options[i])) {
+            reply_failed(call, options[i], "can't set immutable config");
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (options[k] == options[i]) {
+                reply_failed(call, options[i], "duplicate parameter");
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Sets all pairs, or none: on failure the values from before are put back. */
+static void set_all_or_reply(struct cmd_call *call, const struct config_option **options,
+                             size_t n)
+{
+    struct server *server = call->host->loop->server;
+    struct config *config = &server->config;
+    char error[CONFIG_ERROR_MAX];
+    char ignored[CONFIG_ERROR_MAX];
+    struct yn_buf *old = calloc(n, sizeof *old);
+    if (old == NULL) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+        return;
+    }
+    size_t n_set = 0;
+    for (; n_set < n; n_set++) {
+        yn_buf_init(&old[n_set]);
+        config_get(config, options[n_set], &old[n_set]);
+        if (!config_set(config, options[n_set], call->argv[3 + 2 * n_set], error)) {
+            reply_failed(call, options[n_set], error);
+            break;
+        }
+    }
+    bool ok = n_set == n;
+    for (size_t i = 0; !ok && i < n_set; i++)
+        config_set(config, options[i], (struct yn_bytes){old[i].data, old[i].len},
+                   ignored);
+    for (size_t i = 0; i < n; i++)
+        yn_buf_clear(&old[i]);
+    free(old);
+    if (ok) {
+        server_apply_config(server);
+        host_reply_status(call->host, "OK");
+    }
+}
+
+void config_cmd_set(struct cmd_call *call)
+{
+    if (call->argc % 2 != 0) {
+        host_reply_error(call->host,
+                         "ERR wrong number of arguments for 'config|set' command");
+        return;
+    }
+    size_t n = (call->argc - 2) / 2;
+    const struct config_option **options =
+        cmd_arena_take(call->arena, n * sizeof(const struct config_option *));
+    if (options == NULL)
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+    else if (find_options_or_reply(call, options, n))
+        set_all_or_reply(call, options, n);
+}
+
+/* ---- the others ---- */
+
+void config_cmd_resetstat(struct cmd_call *call)
+{
+    struct server *server = call->host->loop->server;
+    stats_reset(&server->loop.stats);
+    for (size_t i = 0; i < server->n_databases; i++)
+        keyspace_reset_stats(server->databases[i]);
+    server->sample_commands = server->sample_in = server->sample_out = 0;
+    host_reply_status(call->host, "OK");
+}
+
+void config_cmd_rewrite(struct cmd_call *call)
+{
+    host_reply_error(call->host, "ERR CONFIG REWRITE is not supported: this server never "
+                                 "writes its configuration file");
+}
+
+void config_cmd_help(struct cmd_call *call)
+{
+    static const char *const help[] = {
+        "CONFIG <subcommand> [<arg> ...]. Subcommands are:",
+        "GET <pattern> [<pattern> ...]",
+        "    Return the options that match, with their values.",
+        "SET <option> <value> [<option> <value> ...]",
+        "    Set options: all of them, or none if one value is refused.",
+        "RESETSTAT",
+        "    Set the counters of INFO to zero.",
+        "HELP",
+        "    Print this help.",
+        NULL,
+    };
+    server_reply_help(call, help);
+}

@@ -1,0 +1,526 @@
+/*
+ * HOT: on_read and execute run once a read and once a command. Counted here: one read and
+ * one write a batch, no allocation a command, one clock call a command (statistics and
+ * the slice of time).
+ *
+ * Memory of a connection that waits for its next request: struct conn and the request
+ * parser's arrays. The bytes of a read lie in the loop's buffer; only what is left
+ * of them (half a request) is copied into conn->in. The reply grows in a buffer lent
+ * by the loop; only what the kernel does not take stays with the connection.
+ */
+#include "server/conn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "resp/write.h"
+#include "server/dispatch.h"
+#include "server/log.h"
+#include "server/server.h"
+
+/* Answers that are queued beyond this stop further commands until the client reads. */
+#define OUT_HIGH ((size_t)1024 * 1024)
+/* Time after which a connection lets the others have a turn. */
+#define SLICE_NS ((uint64_t)4 * 1000 * 1000)
+/* Least room for a read behind the bytes of half a request. */
+#define READ_ROOM ((size_t)16 * 1024)
+/* A buffer larger than this is given back when it is empty. */
+#define KEEP_CAP ((size_t)256 * 1024)
+#define LINGER_NS ((uint64_t)1000 * 1000 * 1000)
+#define IDLE_SHRINK_NS ((uint64_t)2 * 1000 * 1000 * 1000)
+
+static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf);
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
+/* ---- life ---- */
+
+struct conn *conn_new(struct loop *loop, bool is_unix)
+{
+    struct conn *conn = calloc(1, sizeof *conn);
+    if (conn == NULL)
+        return NULL;
+    int err = is_unix ? uv_pipe_init(&loop->uv, &conn->io.pipe, 0)
+                      : uv_tcp_init(&loop->uv, &conn->io.tcp);
+    if (err != 0) {
+        free(conn);
+        return NULL;
+    }
+    conn->io.handle.data = conn;
+    conn->loop = loop;
+    conn->is_unix = is_unix;
+    conn->resp = 2;
+    list_append(&loop->conns, &conn->in_conns);
+    list_init(&conn->in_ready);
+    yn_request_init(&conn->request);
+    yn_buf_init(&conn->in);
+    yn_buf_init(&conn->writing);
+    yn_buf_init(&conn->out);
+    yn_buf_init(&conn->push);
+    loop->n_conns++;
+    return conn;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct conn *conn = handle->data;
+    struct loop *loop = conn->loop;
+    if (loop->cursor == &conn->in_conns)
+        loop->cursor = conn->in_conns.next;
+    list_remove(&conn->in_conns);
+    yn_request_clear(&conn->request);
+    yn_buf_clear(&conn->in);
+    yn_buf_clear(&conn->writing);
+    yn_buf_clear(&conn->out);
+    yn_buf_clear(&conn->push);
+    free(conn->name);
+    free(conn->lib_name);
+    free(conn->lib_ver);
+    free(conn);
+}
+
+void conn_close(struct conn *conn)
+{
+    if (conn->state == CONN_CLOSED)
+        return;
+    conn->state = CONN_CLOSED;
+    list_remove(&conn->in_ready);
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    dispatch_drop_job(conn);
+    conn->loop->n_conns--;
+    uv_close(&conn->io.handle, on_closed);
+}
+
+void conn_kill(struct conn *conn, const char *reason)
+{
+    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
+        return;
+    conn->kill_reason = reason;
+    loop_wake(conn->loop, conn);
+}
+
+void conn_finish(struct conn *conn)
+{
+    if (conn->state != CONN_OPEN)
+        return;
+    conn->closes_when_flushed = true;
+    loop_wake(conn->loop, conn);
+}
+
+void conn_start(struct conn *conn)
+{
+    conn->created_ns = conn->active_ns = conn->loop->mono_ns;
+    conn->is_authenticated = conn->loop->server->config.requirepass[0] == '\0';
+    if (uv_read_start(&conn->io.stream, on_alloc, on_read) != 0) {
+        conn_close(conn);
+        return;
+    }
+    conn->is_reading = true;
+}
+
+static void on_shutdown(uv_shutdown_t *req, int status)
+{
+    struct conn *conn = req->data;
+    if (status < 0)
+        conn_close(conn);
+}
+
+/*
+ * All is said and written. Closing now, with bytes of the client unread, would reset the
+ * connection, and the reset can overtake the last reply. So: end our side, read and
+ * drop what still comes, close when the client does, or after LINGER_NS.
+ */
+static void linger(struct conn *conn)
+{
+    if (conn->has_ended) {
+        conn_close(conn);
+        return;
+    }
+    conn->state = CONN_LINGERING;
+    conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    yn_buf_clear(&conn->in);
+    conn->shutdown_req.data = conn;
+    if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
+        (!conn->is_reading && uv_read_start(&conn->io.stream, on_alloc, on_read) != 0))
+        conn_close(conn);
+}
+
+/* ---- figures ---- */
+
+size_t conn_queued(const struct conn *conn)
+{
+    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len;
+}
+
+size_t conn_n_subscriptions(const struct conn *conn)
+{
+    return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
+}
+
+enum config_class conn_class(const struct conn *conn)
+{
+    return conn_n_subscriptions(conn) > 0 ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
+}
+
+/* Kills the connection if it holds more output than its class may. */
+static void check_output_limit(struct conn *conn)
+{
+    const struct config_output_limit *limit =
+        &conn->loop->server->config.output_limits[conn_class(conn)];
+    size_t queued = conn_queued(conn);
+    if (limit->hard > 0 && queued > limit->hard) {
+        conn_kill(conn, "its output passes the hard limit of client-output-buffer-limit");
+    } else if (limit->soft == 0 || queued <= limit->soft) {
+        conn->over_soft_since_ns = 0;
+    } else if (conn->over_soft_since_ns == 0) {
+        conn->over_soft_since_ns = conn->loop->mono_ns;
+    } else if (conn->loop->mono_ns - conn->over_soft_since_ns >
+               limit->soft_s * UINT64_C(1000000000)) {
+        conn_kill(conn,
+                  "its output is over the soft limit of client-output-buffer-limit");
+    }
+}
+
+/* ---- writing ---- */
+
+static void swap_bufs(struct yn_buf *a, struct yn_buf *b)
+{
+    struct yn_buf t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void borrow_out(struct conn *conn)
+{
+    if (conn->out.cap == 0)
+        swap_bufs(&conn->out, &conn->loop->spare_out);
+}
+
+/* Gives an empty buffer's memory to the loop, or back to the system. */
+static void give_back(struct conn *conn, struct yn_buf *buf)
+{
+    yn_buf_reset(buf, KEEP_CAP);
+    if (conn->loop->spare_out.cap == 0)
+        swap_bufs(buf, &conn->loop->spare_out);
+    else
+        yn_buf_clear(buf);
+}
+
+static void merge_push(struct conn *conn)
+{
+    if (conn->push.len == 0 || conn->job != NULL)
+        return;
+    yn_buf_append(&conn->out, conn->push.data, conn->push.len);
+    yn_buf_reset(&conn->push, 4096);
+}
+
+struct yn_buf *conn_push(struct conn *conn)
+{
+    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
+        return &conn->loop->scrap;
+    return &conn->push;
+}
+
+void conn_pushed(struct conn *conn)
+{
+    yn_buf_reset(&conn->loop->scrap, KEEP_CAP);
+    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
+        return;
+    check_output_limit(conn);
+    if (!conn->is_running)
+        loop_wake(conn->loop, conn);
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+    struct conn *conn = req->data;
+    conn->is_writing = false;
+    if (status < 0) {
+        conn_close(conn);
+        return;
+    }
+    conn->bytes_out += conn->writing_left;
+    conn->loop->stats.bytes_out += conn->writing_left;
+    give_back(conn, &conn->writing);
+    conn->active_ns = loop_update_mono(conn->loop);
+    conn_turn(conn);
+}
+
+/* Hands the output to the kernel: what it takes at once is gone, the rest waits in
+ * conn->writing until on_written. */
+static void flush(struct conn *conn)
+{
+    struct stats *stats = &conn->loop->stats;
+    if (conn->is_writing || conn->out.len == 0)
+        return;
+    uv_buf_t rest = {.base = conn->out.data, .len = conn->out.len};
+    int n = uv_try_write(&conn->io.stream, &rest, 1);
+    if (n < 0 && n != UV_EAGAIN) {
+        conn_close(conn);
+        return;
+    }
+    stats->writes++;
+    size_t taken = n > 0 ? (size_t)n : 0;
+    conn->bytes_out += taken;
+    stats->bytes_out += taken;
+    if (taken == conn->out.len) {
+        yn_buf_reset(&conn->out, KEEP_CAP);
+        return;
+    }
+    swap_bufs(&conn->writing, &conn->out);
+    rest =
+        (uv_buf_t){.base = conn->writing.data + taken, .len = conn->writing.len - taken};
+    conn->writing_left = rest.len;
+    conn->write_req.data = conn;
+    if (uv_write(&conn->write_req, &conn->io.stream, &rest, 1, on_written) != 0)
+        conn_close(conn);
+    else
+        conn->is_writing = true;
+}
+
+/* ---- executing ---- */
+
+static bool can_execute(const struct conn *conn)
+{
+    return conn->job == NULL && !conn->closes_when_flushed && conn->kill_reason == NULL &&
+           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+}
+
+static void reply_protocol_error(struct conn *conn)
+{
+    char text[160];
+    int n = snprintf(text, sizeof text, "ERR %s", conn->request.error);
+    yn_write_error(&conn->out, (struct yn_bytes){text, (size_t)n});
+    stats_count_error(&conn->loop->stats, (struct yn_bytes){text, (size_t)n});
+    log_verbose("client %s: %s", conn->address, conn->request.error);
+    conn_finish(conn);
+}
+
+/* Runs the commands in these bytes. Returns how many bytes are done with. */
+static size_t execute(struct conn *conn, const char *data, size_t len)
+{
+    const struct config *config = &conn->loop->server->config;
+    uint64_t slice_end_ns = conn->loop->mono_ns + SLICE_NS;
+    size_t at = 0;
+    conn->has_more = false;
+    while (at < len) {
+        if (!can_execute(conn) || conn->loop->mono_ns > slice_end_ns) {
+            conn->has_more = true;
+            break;
+        }
+        struct yn_request_limits limits = {
+            .max_args = INT32_MAX,
+            .max_bulk_len = config->proto_max_bulk_len,
+            .max_inline_len = (size_t)64 * 1024,
+            .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
+        enum yn_request_status status =
+            yn_request_parse(&conn->request, data + at, len - at, &limits);
+        if (status == YN_REQUEST_MORE)
+            break;
+        if (status == YN_REQUEST_ERROR) {
+            reply_protocol_error(conn);
+            break;
+        }
+        if (status == YN_REQUEST_DONE) {
+            dispatch_run(conn, conn->request.argc,
+                         yn_request_argv(&conn->request, data + at));
+            merge_push(conn);
+        }
+        at += conn->request.used;
+        yn_request_next(&conn->request);
+    }
+    /* Nothing that follows a request to close is looked at. */
+    return conn->closes_when_flushed ? len : at;
+}
+
+static void execute_buffered(struct conn *conn)
+{
+    if (conn->in.len == 0 || !can_execute(conn))
+        return;
+    yn_buf_consume(&conn->in, execute(conn, conn->in.data, conn->in.len));
+    if (conn->in.len == 0)
+        yn_buf_reset(&conn->in, READ_ROOM);
+}
+
+/* ---- the end of a turn ---- */
+
+static void set_reading(struct conn *conn, bool wanted)
+{
+    if (wanted == conn->is_reading)
+        return;
+    conn->is_reading = wanted;
+    if (!wanted)
+        uv_read_stop(&conn->io.stream);
+    else if (uv_read_start(&conn->io.stream, on_alloc, on_read) != 0)
+        conn_close(conn);
+}
+
+/* Decides what the connection waits for next. */
+static void settle(struct conn *conn)
+{
+    size_t queued = conn_queued(conn);
+    bool is_idle = conn->job == NULL && queued == 0;
+    if (conn->closes_when_flushed && is_idle) {
+        linger(conn);
+        return;
+    }
+    if (conn->has_ended && is_idle && !conn->has_more) {
+        conn_close(conn);
+        return;
+    }
+    /* A job waits for the socket, and so do commands when too much is queued. */
+    bool goes_on =
+        conn->job != NULL ? !conn->is_writing : conn->has_more && queued < OUT_HIGH;
+    if (goes_on)
+        loop_wake(conn->loop, conn);
+    set_reading(conn, conn->job == NULL && !conn->has_more && queued < OUT_HIGH &&
+                          !conn->has_ended && !conn->closes_when_flushed);
+}
+
+static void end_turn(struct conn *conn)
+{
+    if (conn->out.failed || conn->push.failed || conn->in.failed)
+        conn_kill(conn, "out of memory for its buffers");
+    if (conn->state == CONN_OPEN && conn->kill_reason == NULL) {
+        flush(conn);
+        if (conn->state == CONN_OPEN)
+            check_output_limit(conn);
+    }
+    if (conn->kill_reason != NULL && conn->state == CONN_OPEN) {
+        log_warning("client %s (id %llu) closed: %s", conn->address,
+                    (unsigned long long)conn->id, conn->kill_reason);
+        conn_close(conn);
+    }
+    if (conn->state == CONN_OPEN)
+        settle(conn);
+    if (conn->out.len == 0 && conn->out.cap > 0)
+        give_back(conn, &conn->out);
+}
+
+void conn_turn(struct conn *conn)
+{
+    if (conn->state != CONN_OPEN)
+        return;
+    loop_update_clock(conn->loop);
+    borrow_out(conn);
+    if (conn->job != NULL && !conn->is_writing && conn->kill_reason == NULL)
+        dispatch_step_job(conn);
+    merge_push(conn);
+    execute_buffered(conn);
+    end_turn(conn);
+}
+
+/* ---- reading ---- */
+
+/*
+ * How much to make room for behind half a request. A huge argument gets room for all of
+ * it at once, but not before a sixteenth of it has come: to announce 512 MB costs a
+ * client nothing, and must not cost the server address space.
+ */
+static size_t read_room(const struct conn *conn)
+{
+    size_t have = conn->in.len;
+    size_t need = conn->request.need;
+    if (need <= have + READ_ROOM)
+        return READ_ROOM;
+    if (have >= need / 16)
+        return need - have;
+    return have > READ_ROOM ? have : READ_ROOM;
+}
+
+static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
+{
+    struct conn *conn = handle->data;
+    (void)hint;
+    if (conn->in.len == 0 || conn->state != CONN_OPEN) {
+        *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
+        return;
+    }
+    char *to = yn_buf_reserve(&conn->in, read_room(conn));
+    if (to == NULL)
+        *buf = uv_buf_init(NULL, 0);
+    else
+        *buf = (uv_buf_t){.base = to, .len = conn->in.cap - conn->in.len};
+}
+
+/* The client has ended its side, or the connection is broken. */
+static void on_end(struct conn *conn, int error)
+{
+    if (error == UV_EOF && conn->state == CONN_OPEN) {
+        /* What it has sent is still answered. */
+        conn->has_ended = true;
+        conn_turn(conn);
+        return;
+    }
+    if (error == UV_ENOBUFS)
+        log_warning("client %s (id %llu) closed: out of memory for its request",
+                    conn->address, (unsigned long long)conn->id);
+    else if (error != UV_EOF)
+        log_verbose("client %s: %s", conn->address, uv_strerror(error));
+    conn_close(conn);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct conn *conn = stream->data;
+    struct loop *loop = conn->loop;
+    if (n == 0 || conn->state == CONN_CLOSED)
+        return;
+    if (n < 0) {
+        on_end(conn, (int)n);
+        return;
+    }
+    if (conn->state == CONN_LINGERING)
+        return;
+    loop_update_clock(loop);
+    conn->active_ns = loop->mono_ns;
+    conn->bytes_in += (size_t)n;
+    loop->stats.bytes_in += (size_t)n;
+    loop->stats.reads++;
+    borrow_out(conn);
+    if (buf->base == loop->read_buf) {
+        size_t used = execute(conn, buf->base, (size_t)n);
+        yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);
+    } else {
+        conn->in.len += (size_t)n;
+        execute_buffered(conn);
+    }
+    if (conn->in.len > (size_t)loop->server->config.client_query_buffer_limit)
+        conn_kill(conn, "its request passes client-query-buffer-limit");
+    end_turn(conn);
+}
+
+/* ---- the cron's visit ---- */
+
+void conn_visit(struct conn *conn)
+{
+    uint64_t now_ns = conn->loop->mono_ns;
+    if (conn->state == CONN_LINGERING && now_ns >= conn->linger_until_ns)
+        conn_close(conn);
+    if (conn->state != CONN_OPEN)
+        return;
+    uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
+    uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
+    if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
+        conn->job == NULL && conn_n_subscriptions(conn) == 0) {
+        log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
+                    (unsigned long long)timeout_s);
+        conn_close(conn);
+        return;
+    }
+    check_output_limit(conn);
+    if (conn->in.len == 0 && conn->in.cap > 0 && idle_ns > IDLE_SHRINK_NS)
+        yn_buf_clear(&conn->in);
+}
+
+void conn_reset_session(struct conn *conn)
+{
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    free(conn->name);
+    conn->name = NULL;
+    conn->db = 0;
+    conn->resp = 2;
+    conn->reply = CONN_REPLY_ON;
+    conn->is_no_evict = conn->is_no_touch = false;
+    conn->is_authenticated = conn->loop->server->config.requirepass[0] == '\0';
+}

@@ -1,0 +1,120 @@
+/*
+ * conn.h: one client: read, parse every complete command, run them, one write.
+ *
+ * A connection has turns (conn_turn): when bytes have come, when a write has been taken
+ * by the kernel, or when it asked for one (loop_wake). In a turn it goes on with its
+ * job, runs commands, and writes what has gathered. What stops it from running
+ * commands is one of: no complete command, a job under way, too much output that the
+ * client has not read yet, or its slice of time is over. While it cannot run commands, it
+ * does not read: the kernel's buffers push back on the client.
+ *
+ * Everything here runs on the thread of the connection's loop.
+ */
+#ifndef CONN_H
+#define CONN_H
+
+#include <uv.h>
+
+#include "cmd/cmd.h"
+#include "core/buf.h"
+#include "resp/request.h"
+#include "server/config.h"
+#include "server/list.h"
+#include "server/pubsub.h"
+
+struct loop;
+
+#define CONN_ADDRESS_MAX 128
+
+enum conn_state {
+    CONN_OPEN,
+    CONN_LINGERING, /* all is said; reading on until the client hangs up */
+    CONN_CLOSED,    /* waits for its handle to be closed */
+};
+
+enum conn_reply { CONN_REPLY_ON, CONN_REPLY_OFF, CONN_REPLY_SKIP_NEXT, CONN_REPLY_SKIP };
+
+struct conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } io;
+    struct loop *loop;
+    struct link in_conns, in_ready;
+    enum conn_state state;
+    bool is_unix;
+    bool is_local; /* from this machine */
+
+    /* input */
+    struct yn_request request;
+    struct yn_buf
+        in; /* bytes that are not executed yet, from the start of a request on */
+    bool is_reading;
+    bool has_more;  /* `in` may hold complete commands */
+    bool has_ended; /* the client sends no more */
+
+    /* output: what the kernel is taking, what comes next, and pushes waiting for a gap */
+    struct yn_buf writing;
+    size_t writing_left; /* bytes of it that are not taken yet, as far as known */
+    bool is_writing;
+    struct yn_buf out;
+    struct yn_buf push;
+    uv_write_t write_req;
+    uv_shutdown_t shutdown_req;
+    bool closes_when_flushed;
+    const char *kill_reason; /* to be closed at its next turn, for this */
+    uint64_t over_soft_since_ns;
+
+    /* a command whose reply is under way */
+    struct cmd_job *job;
+    struct cmd_arena *job_arena; /* what the job's command took */
+    bool is_running;             /* a command of this connection is on the stack */
+
+    /* the session */
+    uint64_t id;
+    int resp;
+    size_t db;
+    bool is_authenticated;
+    enum conn_reply reply;
+    bool is_no_evict, is_no_touch;
+    char *name, *lib_name, *lib_ver; /* NULL or not empty */
+    struct pubsub_list subscriptions[PUBSUB_KINDS];
+
+    /* for CLIENT LIST and timeouts */
+    char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
+    uint64_t created_ns, active_ns;
+    const struct cmd_spec *last_spec;
+    uint64_t bytes_in, bytes_out, n_commands;
+    uint64_t linger_until_ns;
+};
+
+/* Makes a connection whose handle is initialised but not open. NULL: out of memory. */
+struct conn *conn_new(struct loop *loop, bool is_unix);
+/* Starts to serve the client: the handle is open, the addresses are filled in. */
+void conn_start(struct conn *conn);
+/* Closes at once; the memory goes when the loop comes round. */
+void conn_close(struct conn *conn);
+/* Closes at the next turn, with a log line. May be called by anyone at any time. */
+void conn_kill(struct conn *conn, const char *reason);
+/* Closes when what has been answered so far is written. */
+void conn_finish(struct conn *conn);
+
+/* A turn: see above. */
+void conn_turn(struct conn *conn);
+/* The cron's visit, about once a second. */
+void conn_visit(struct conn *conn);
+
+/* Where to append a message that nobody asked for; call conn_pushed after it. */
+struct yn_buf *conn_push(struct conn *conn);
+void conn_pushed(struct conn *conn);
+
+size_t conn_n_subscriptions(const struct conn *conn);
+enum config_class conn_class(const struct conn *conn);
+/* Bytes of answers that the kernel has not taken. */
+size_t conn_queued(const struct conn *conn);
+/* Ends what RESET ends: subscriptions, name, database, protocol, authentication. */
+void conn_reset_session(struct conn *conn);
+
+#endif

@@ -1,0 +1,198 @@
+#include "server/dispatch.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "resp/write.h"
+#include "server/commands.h"
+#include "server/host_server.h"
+#include "server/log.h"
+#include "server/server.h"
+
+static struct host begin(struct conn *conn, struct yn_buf *out)
+{
+    struct server *server = conn->loop->server;
+    return (struct host){
+        .loop = conn->loop,
+        .conn = conn,
+        .keyspace = server->databases[conn->db],
+        .out = out,
+        .resp = conn->resp,
+        .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
+        .now_ms = loop_now_ms(conn->loop),
+    };
+}
+
+/* A web page can make a browser send a request to this port: its first line or a header
+ * would be run as commands. Nobody else sends these words. */
+static bool is_cross_protocol(struct yn_bytes name)
+{
+    return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
+           (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
+}
+
+/* ---- checks ---- */
+
+/* What a RESP2 client may do while it is subscribed. */
+static bool is_allowed_subscribed(const struct cmd_spec *spec)
+{
+    return spec->run == server_ping || spec->run == pubsub_subscribe ||
+           spec->run == pubsub_unsubscribe || spec->run == pubsub_psubscribe ||
+           spec->run == pubsub_punsubscribe || spec->run == session_quit ||
+           spec->run == session_reset;
+}
+
+static bool allowed_or_reply(const struct cmd_call *call, struct conn *conn)
+{
+    struct server *server = conn->loop->server;
+    const struct cmd_spec *spec = call->spec;
+    if (!conn->is_authenticated && server->config.requirepass[0] != '\0' &&
+        (spec->flags & CMD_NO_AUTH) == 0) {
+        host_reply_error(call->host, "NOAUTH Authentication required.");
+        return false;
+    }
+    if (server->is_over_memory && (spec->flags & CMD_DENYOOM) != 0 &&
+        server_check_memory(server)) {
+        host_reply_error(call->host, CMD_ERR_OOM);
+        return false;
+    }
+    if (conn->resp == 2 && conn_n_subscriptions(conn) > 0 &&
+        !is_allowed_subscribed(spec)) {
+        char text[200];
+        snprintf(
+            text, sizeof text,
+            "ERR Can't execute '%.60s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / "
+            "QUIT / RESET are allowed in this context",
+            spec->name);
+        host_reply_error(call->host, text);
+        return false;
+    }
+    return true;
+}
+
+/* ---- jobs ---- */
+
+static void run_to_end(struct cmd_job *job, struct host *h)
+{
+    while (!job->step(job, h, DISPATCH_CHUNK))
+        continue;
+    job->free(job);
+}
+
+/* Runs a job that fits into one chunk; keeps a larger one with the connection. */
+static void start_job(struct conn *conn, struct host *h, struct cmd_job *job)
+{
+    struct loop *loop = conn->loop;
+    if (h->out == &loop->scrap) { /* nobody wants the answer */
+        job->free(job);
+        return;
+    }
+    if (job->step(job, h, DISPATCH_CHUNK)) {
+        job->free(job);
+        return;
+    }
+    /* The job goes on using what its command took from the arena. */
+    struct cmd_arena *fresh = cmd_arena_new();
+    if (fresh == NULL || !job->hold(job)) {
+        cmd_arena_free(fresh);
+        run_to_end(job, h);
+        return;
+    }
+    conn->job = job;
+    conn->job_arena = loop->arena;
+    loop->arena = fresh;
+}
+
+void dispatch_drop_job(struct conn *conn)
+{
+    if (conn->job == NULL)
+        return;
+    conn->job->free(conn->job);
+    conn->job = NULL;
+    cmd_arena_free(conn->job_arena);
+    conn->job_arena = NULL;
+}
+
+void dispatch_step_job(struct conn *conn)
+{
+    uint64_t began_ns = conn->loop->mono_ns;
+    struct host host = begin(conn, &conn->out);
+    if (conn->job->step(conn->job, &host, DISPATCH_CHUNK))
+        dispatch_drop_job(conn);
+    stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=
+        loop_update_mono(conn->loop) - began_ns;
+}
+
+/* ---- one request ---- */
+
+static void count_call(struct loop *loop, const struct cmd_spec *spec, bool has_run,
+                       size_t n_errors)
+{
+    uint64_t began_ns = loop->mono_ns;
+    struct stats_command *c = stats_command_of(&loop->stats, spec);
+    loop_update_mono(loop);
+    if (!has_run) {
+        c->rejected++;
+        return;
+    }
+    c->calls++;
+    c->time_ns += loop->mono_ns - began_ns;
+    c->failed += n_errors > 0;
+}
+
+static void run_call(struct conn *conn, struct cmd_call *call)
+{
+    struct loop *loop = conn->loop;
+    loop->stats.commands++;
+    conn->n_commands++;
+    const struct cmd_spec *spec = cmd_lookup_or_reply(call);
+    if (spec == NULL) {
+        loop_update_mono(loop);
+        return;
+    }
+    call->spec = spec;
+    conn->last_spec = spec;
+    bool has_run = allowed_or_reply(call, conn);
+    if (has_run)
+        spec->run(call);
+    if (call->job != NULL)
+        start_job(conn, call->host, call->job);
+    count_call(loop, spec, has_run, call->host->n_errors);
+}
+
+/* CLIENT REPLY SKIP silences the command after it. */
+static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
+{
+    if (now == CONN_REPLY_SKIP_NEXT)
+        return CONN_REPLY_SKIP;
+    return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
+}
+
+void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
+{
+    struct loop *loop = conn->loop;
+    if (is_cross_protocol(argv[0])) {
+        log_warning(
+            "possible cross-protocol attack: client %s sent '%.*s' as a command, as a "
+            "web browser would; connection closed",
+            conn->address, (int)argv[0].len, argv[0].data);
+        conn_finish(conn);
+        return;
+    }
+    enum conn_reply before = conn->reply;
+    bool is_quiet = before == CONN_REPLY_OFF || before == CONN_REPLY_SKIP;
+    struct host host = begin(conn, is_quiet ? &loop->scrap : &conn->out);
+    struct cmd_call call = {
+        .host = &host, .arena = loop->arena, .argc = argc, .argv = argv};
+    conn->is_running = true;
+    run_call(conn, &call);
+    conn->is_running = false;
+    conn->reply = next_reply(before, conn->reply);
+    cmd_arena_reset(loop->arena);
+    if (is_quiet)
+        yn_buf_reset(&loop->scrap, DISPATCH_CHUNK);
+    if (call.wish == CMD_WISH_CLOSE)
+        conn_finish(conn);
+    else if (call.wish == CMD_WISH_SHUTDOWN)
+        server_stop(loop->server);
+}

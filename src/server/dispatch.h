@@ -1,0 +1,21 @@
+/*
+ * dispatch.h: runs one request of a connection: the checks between the table of
+ * commands and its functions, the counters, and what a command wished for.
+ */
+#ifndef DISPATCH_H
+#define DISPATCH_H
+
+#include "server/conn.h"
+
+/* Runs the request. The reply is appended to conn->out, or begun there when a job has to
+ * go on (conn->job is set and held). loop->mono_ns is up to date on return. */
+void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv);
+/* Goes on with the connection's job for one chunk; frees it when it is done. */
+void dispatch_step_job(struct conn *conn);
+/* Gives up the job, if there is one. */
+void dispatch_drop_job(struct conn *conn);
+
+/* Reply bytes after which a job gives control back. */
+#define DISPATCH_CHUNK ((size_t)128 * 1024)
+
+#endif

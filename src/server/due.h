@@ -1,0 +1,39 @@
+/*
+ * due.h: what is due next: a binary heap of (time, owner).
+ *
+ * Each owner is told the number of its slot whenever it moves (the place function),
+ * so that it can be changed or removed in O(log n). Slots live in chunks of fixed
+ * size: the heap grows without copying.
+ */
+#ifndef DUE_H
+#define DUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct due_slot {
+    int64_t at_ms;
+    void *owner;
+};
+
+typedef void (*due_place_fn)(void *owner, size_t slot);
+
+struct due_heap {
+    struct due_slot **chunks;
+    size_t n_chunks;
+    size_t n;
+    due_place_fn place;
+};
+
+void due_init(struct due_heap *heap, due_place_fn place);
+void due_clear(struct due_heap *heap);
+/* Adds an owner. Returns false when out of memory. */
+bool due_add(struct due_heap *heap, int64_t at_ms, void *owner);
+void due_remove(struct due_heap *heap, size_t slot);
+void due_change(struct due_heap *heap, size_t slot, int64_t at_ms);
+int64_t due_at_ms(const struct due_heap *heap, size_t slot);
+/* The owner that is due first, or NULL when there is none or it is due after now_ms. */
+void *due_first(const struct due_heap *heap, int64_t now_ms);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * The server's side of the seam: replies go into the connection's output as RESP2 or
+ * RESP3, keys into the keyspace of the client's database.
+ */
+#include "server/host_server.h"
+
+#include <string.h>
+
+#include "core/num.h"
+#include "resp/write.h"
+#include "server/keyspace.h"
+#include "server/server.h"
+
+/* ---- replies ---- */
+
+void host_reply_status(struct host *h, const char *text)
+{
+    yn_write_status(h->out, text);
+}
+
+void host_reply_error(struct host *h, const char *text)
+{
+    host_reply_error_bytes(h, (struct yn_bytes){text, strlen(text)});
+}
+
+void host_reply_error_bytes(struct host *h, struct yn_bytes text)
+{
+    h->n_errors++;
+    stats_count_error(&h->loop->stats, text);
+    yn_write_error(h->out, text);
+}
+
+void host_reply_integer(struct host *h, int64_t value)
+{
+    yn_write_integer(h->out, value);
+}
+
+void host_reply_bulk(struct host *h, struct yn_bytes bytes)
+{
+    yn_write_bulk(h->out, bytes);
+}
+
+void host_reply_null(struct host *h)
+{
+    yn_write_null(h->out, h->resp);
+}
+
+void host_reply_null_array(struct host *h)
+{
+    yn_write_null_array(h->out, h->resp);
+}
+
+void host_reply_array(struct host *h, size_t n)
+{
+    yn_write_array(h->out, n);
+}
+
+void host_reply_map(struct host *h, size_t n)
+{
+    yn_write_map(h->out, h->resp, n);
+}
+
+void host_reply_set(struct host *h, size_t n)
+{
+    yn_write_set(h->out, h->resp, n);
+}
+
+void host_reply_score(struct host *h, double score)
+{
+    char text[YN_NUM_TEXT_MAX];
+    size_t len = h->is_fixed17 ? yn_num_format_g17(score, text)
+                               : yn_num_format_shortest(score, text);
+    yn_write_double_text(h->out, h->resp, (struct yn_bytes){text, len});
+}
+
+void host_reply_scan_score(struct host *h, double score, bool compact)
+{
+    char text[YN_NUM_TEXT_MAX];
+    size_t len;
+    if (!h->is_fixed17)
+        len = yn_num_format_shortest(score, text);
+    else
+        len = compact ? yn_num_format_compact(score, text)
+                      : yn_num_format_scan(score, text);
+    yn_write_bulk(h->out, (struct yn_bytes){text, len});
+}
+
+void host_reply_coordinate(struct host *h, double degrees)
+{
+    char text[YN_NUM_FIXED17_MAX];
+    size_t len = h->is_fixed17 ? yn_num_format_fixed17(degrees, text)
+                               : yn_num_format_shortest(degrees, text);
+    yn_write_double_text(h->out, h->resp, (struct yn_bytes){text, len});
+}
+
+void host_reply_distance(struct host *h, double distance)
+{
+    char text[YN_NUM_FIXED17_MAX];
+    size_t len = yn_num_format_distance(distance, text);
+    yn_write_bulk(h->out, (struct yn_bytes){text, len});
+}
+
+void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
+{
+    (void)n;
+    yn_buf_append(h->out, wire.data, wire.len);
+}
+
+bool host_reply_nests_pairs(struct host *h)
+{
+    return h->resp == 3;
+}
+
+/* ---- keys ---- */
+
+struct host_value host_key_read(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    if (value.type == HOST_NONE)
+        h->loop->stats.keyspace_misses++;
+    else
+        h->loop->stats.keyspace_hits++;
+    return value;
+}
+
+struct host_value host_key_write(struct host *h, struct yn_bytes key)
+{
+    keyspace_drop_expired(h->keyspace, key, h->now_ms);
+    return keyspace_find(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
+{
+    return keyspace_put_zset(h->keyspace, key, set, h->now_ms);
+}
+
+bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                         bool keep_expiry)
+{
+    return keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
+}
+
+bool host_key_remove(struct host *h, struct yn_bytes key)
+{
+    return keyspace_remove(h->keyspace, key, h->now_ms);
+}
+
+void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
+{
+    (void)key;
+    (void)event;
+    h->loop->stats.changes++;
+}
+
+struct yn_zset *host_zset_new(struct host *h)
+{
+    return yn_zset_new(host_zset_options(h));
+}
+
+const struct yn_options *host_zset_options(struct host *h)
+{
+    return &h->loop->server->zset_options;
+}
+
+int64_t host_key_expiry_ms(struct host *h, struct yn_bytes key)
+{
+    return keyspace_expiry_ms(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms)
+{
+    return keyspace_set_expiry_ms(h->keyspace, key, at_ms, h->now_ms);
+}
+
+int64_t host_now_ms(struct host *h)
+{
+    return h->now_ms;
+}
+
+size_t host_key_count(struct host *h)
+{
+    return keyspace_count(h->keyspace);
+}
+
+uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_fn visit,
+                       void *ctx)
+{
+    return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
+}
+
+void host_key_flush(struct host *h)
+{
+    keyspace_flush(h->keyspace);
+}
+
+void host_key_flush_all(struct host *h)
+{
+    struct server *server = h->loop->server;
+    for (size_t i = 0; i < server->n_databases; i++)
+        keyspace_flush(server->databases[i]);
+}

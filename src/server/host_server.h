@@ -1,0 +1,26 @@
+/*
+ * host_server.h: one execution in the server, as host.h's struct host. Filled by
+ * dispatch.c before a command or a job's step; read by host_server.c.
+ */
+#ifndef HOST_SERVER_H
+#define HOST_SERVER_H
+
+#include "cmd/host.h"
+#include "core/buf.h"
+
+struct conn;
+struct loop;
+struct keyspace;
+
+struct host {
+    struct loop *loop;
+    struct conn *conn;
+    struct keyspace *keyspace; /* the client's database */
+    struct yn_buf *out;        /* the reply under way */
+    int resp;                  /* 2 or 3 */
+    bool is_fixed17;           /* coordinate-format */
+    int64_t now_ms;
+    size_t n_errors; /* error replies of this command */
+};
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * keyspace.h: one database: keys to values (a sorted set or a string), with optional
+ * expiry.
+ *
+ * Time is passed in (milliseconds since 1970): a key whose expiry is not after
+ * now_ms is invisible to every read. Reads never change anything; writes remove
+ * an expired key that they meet, and keyspace_expire removes those that are due.
+ *
+ * Borrowed: what keyspace_find returns is valid until the next change.
+ */
+#ifndef KEYSPACE_H
+#define KEYSPACE_H
+
+#include "cmd/host.h"
+
+struct keyspace;
+
+/* Creates an empty database; memory for keys is taken with the first one. Every database
+ * of a process should have the same random seed. NULL when out of memory. */
+struct keyspace *keyspace_new(uint64_t hash_seed);
+void keyspace_free(struct keyspace *ks);
+
+/* Returns the value of the key; type HOST_NONE when there is none (or it is expired). */
+struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
+                                int64_t now_ms);
+
+/* Stores a value whatever was there before; drops the expiry. The set is taken. Return
+ * false when out of memory: nothing is changed and the caller still owns the set. */
+bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset *set,
+                       int64_t now_ms);
+bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
+                         bool keep_expiry, int64_t now_ms);
+/* Removes the key. Returns false when there was none, or only an expired one. */
+bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
+/* Removes the key if it is expired. Returns true if it did. */
+bool keyspace_drop_expired(struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
+
+/* Milliseconds since 1970; -1: no expiry; -2: no such key. */
+int64_t keyspace_expiry_ms(const struct keyspace *ks, struct yn_bytes key,
+                           int64_t now_ms);
+/* Sets the expiry, or drops it (at_ms == -1). A time that is past is kept: the key
+ * is expired at once. Returns false when there is no such key, or memory is out. */
+bool keyspace_set_expiry_ms(struct keyspace *ks, struct yn_bytes key, int64_t at_ms,
+                            int64_t now_ms);
+
+/* Keys, expired ones that are not removed yet included. */
+size_t keyspace_count(const struct keyspace *ks);
+/* Keys with an expiry, and the mean time they have left. */
+size_t keyspace_n_volatile(const struct keyspace *ks);
+
+/* As host_key_scan. Every key that is there during the whole scan is handed out exactly
+ * once. Cursors are below 2^48. */
+uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor, size_t count,
+                       int64_t now_ms, host_key_fn visit, void *ctx);
+
+/* Removes keys that are due, at most max of them. Returns how many it removed. */
+size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms);
+/* Keys that expired so far: by keyspace_expire and by writes that met them. */
+uint64_t keyspace_n_expired(const struct keyspace *ks);
+void keyspace_reset_stats(struct keyspace *ks);
+
+void keyspace_flush(struct keyspace *ks);
+
+/* Verifies counts, places and the heap. Returns NULL, or what is wrong. For tests. */
+const char *keyspace_check(const struct keyspace *ks);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * listener.h: listening sockets (TCP, unix) and the checks a new connection must pass.
+ */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct server;
+
+#define LISTENER_MAX 17 /* 16 addresses and a unix socket */
+#define LISTENER_NAME_MAX 128
+
+struct listener {
+    struct server *server;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } io;
+    bool is_unix;
+    char name[LISTENER_NAME_MAX]; /* "127.0.0.1:6379", a path */
+};
+
+/* Opens all sockets of the configuration and logs, for each, "ready to accept connections
+ * on ADDRESS:PORT". Returns false after logging why one could not be opened. */
+bool listener_open_all(struct server *server);
+/* Stops listening. */
+void listener_close_all(struct server *server);
+
+#endif

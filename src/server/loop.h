@@ -1,0 +1,63 @@
+/*
+ * loop.h: one thread's event loop and what its connections share.
+ *
+ * Buffers here are scratch for the connection whose turn it is: the bytes of a read, the
+ * reply while it grows, the arena of a command. So an idle connection holds none.
+ */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include <uv.h>
+
+#include "cmd/cmd.h"
+#include "core/buf.h"
+#include "server/list.h"
+#include "server/stats.h"
+
+struct server;
+struct conn;
+
+#define LOOP_READ_BYTES ((size_t)64 * 1024)
+
+struct loop {
+    struct server *server;
+    uv_loop_t uv;
+    uv_idle_t idle; /* runs while `ready` is not empty */
+
+    struct link conns;
+    size_t n_conns;
+    struct link *cursor; /* of the cron's walk over conns */
+    struct link ready;   /* connections that want a turn without waiting for an event */
+
+    char *read_buf;          /* LOOP_READ_BYTES */
+    struct yn_buf spare_out; /* lent to the connection that has its turn */
+    struct yn_buf scrap;     /* replies nobody wants (CLIENT REPLY OFF) */
+    struct cmd_arena *arena;
+
+    struct stats stats;
+    uint64_t mono_ns; /* monotonic clock at the end of the last command */
+    int64_t wall_less_mono_ns;
+};
+
+/* Returns false when out of memory or descriptors. */
+bool loop_init(struct loop *loop, struct server *server);
+/* All handles must be closed. */
+void loop_clear(struct loop *loop);
+
+/* Gives the connection a turn in the next iteration. */
+void loop_wake(struct loop *loop, struct conn *conn);
+
+/* Reads the clocks. */
+void loop_update_clock(struct loop *loop);
+/* Reads the monotonic clock only. */
+uint64_t loop_update_mono(struct loop *loop);
+static inline int64_t loop_now_ms(const struct loop *loop)
+{
+    return ((int64_t)loop->mono_ns + loop->wall_less_mono_ns) / 1000000;
+}
+
+/* Walks some connections: idle timeouts, lingering closes, buffers to shrink. Each
+ * connection gets its visit about once a second at `hz` calls a second. */
+void loop_visit_conns(struct loop *loop, int64_t hz);
+
+#endif

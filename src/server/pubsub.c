@@ -1,0 +1,273 @@
+#include "server/pubsub.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "cmd/glob.h"
+#include "resp/write.h"
+#include "server/conn.h"
+
+struct pubsub_topic {
+    struct link in_all;
+    struct pubsub_topic *next; /* of the same bucket */
+    enum pubsub_kind kind;
+    struct conn **conns; /* subscribers */
+    size_t n, cap;
+    size_t name_len;
+    char name[];
+};
+
+#define FIRST_BUCKETS 64
+
+void pubsub_init(struct pubsub *pubsub)
+{
+    memset(pubsub, 0, sizeof *pubsub);
+    for (size_t i = 0; i < PUBSUB_KINDS; i++)
+        list_init(&pubsub->tables[i].all);
+}
+
+void pubsub_clear(struct pubsub *pubsub)
+{
+    /* Topics exist as long as they have subscribers: with the last connection they went.
+     */
+    for (size_t i = 0; i < PUBSUB_KINDS; i++)
+        free(pubsub->tables[i].buckets);
+    pubsub_init(pubsub);
+}
+
+struct yn_bytes pubsub_topic_name(const struct pubsub_topic *topic)
+{
+    return (struct yn_bytes){topic->name, topic->name_len};
+}
+
+/* ---- the table ---- */
+
+static struct pubsub_topic **bucket_of(const struct pubsub_table *table,
+                                       struct yn_bytes name)
+{
+    return &table->buckets[XXH3_64bits(name.data, name.len) & (table->n_buckets - 1)];
+}
+
+static struct pubsub_topic *topic_find(const struct pubsub_table *table,
+                                       struct yn_bytes name)
+{
+    if (table->n_buckets == 0)
+        return NULL;
+    struct pubsub_topic *t = *bucket_of(table, name);
+    while (t != NULL && (t->name_len != name.len ||
+                         (name.len > 0 && memcmp(t->name, name.data, name.len) != 0)))
+        t = t->next;
+    return t;
+}
+
+/* Without memory the table stays as it is; buckets just get longer. */
+static bool grow(struct pubsub_table *table)
+{
+    size_t n = table->n_buckets == 0 ? FIRST_BUCKETS : 2 * table->n_buckets;
+    struct pubsub_topic **buckets = calloc(n, sizeof(struct pubsub_topic *));
+    if (buckets == NULL)
+        return table->n_buckets > 0;
+    free(table->buckets);
+    table->buckets = buckets;
+    table->n_buckets = n;
+    for (struct link *l = table->all.next; l != &table->all; l = l->next) {
+        struct pubsub_topic *t = LIST_ITEM(l, struct pubsub_topic, in_all);
+        struct pubsub_topic **bucket = bucket_of(table, pubsub_topic_name(t));
+        t->next = *bucket;
+        *bucket = t;
+    }
+    return true;
+}
+
+static struct pubsub_topic *topic_new(struct pubsub_table *table, enum pubsub_kind kind,
+                                      struct yn_bytes name)
+{
+    if (table->n >= table->n_buckets && !grow(table))
+        return NULL;
+    struct pubsub_topic *t = malloc(sizeof *t + name.len);
+    if (t == NULL)
+        return NULL;
+    *t = (struct pubsub_topic){.kind = kind, .name_len = name.len};
+    if (name.len > 0)
+        memcpy(t->name, name.data, name.len);
+    struct pubsub_topic **bucket = bucket_of(table, name);
+    t->next = *bucket;
+    *bucket = t;
+    list_append(&table->all, &t->in_all);
+    table->n++;
+    return t;
+}
+
+static void topic_free_if_unused(struct pubsub_table *table, struct pubsub_topic *t)
+{
+    if (t->n > 0)
+        return;
+    struct pubsub_topic **link = bucket_of(table, pubsub_topic_name(t));
+    while (*link != t)
+        link = &(*link)->next;
+    *link = t->next;
+    list_remove(&t->in_all);
+    table->n--;
+    free(t->conns);
+    free(t);
+}
+
+/* ---- the two sides ---- */
+
+static bool has_room(void **array, size_t n, size_t *cap)
+{
+    if (n < *cap)
+        return true;
+    size_t wanted = *cap == 0 ? 4 : 2 * *cap;
+    void *bigger = realloc(*array, wanted * sizeof(void *));
+    if (bigger == NULL)
+        return false;
+    *array = bigger;
+    *cap = wanted;
+    return true;
+}
+
+/* Index of item in an array of pointers; n when it is not there. */
+static size_t index_of(void *const *array, size_t n, const void *item)
+{
+    size_t i = 0;
+    while (i < n && array[i] != item)
+        i++;
+    return i;
+}
+
+static bool is_subscribed(const struct pubsub_topic *t, const struct conn *conn)
+{
+    const struct pubsub_list *list = &conn->subscriptions[t->kind];
+    if (list->n < t->n)
+        return index_of((void *const *)list->topics, list->n, t) < list->n;
+    return index_of((void *const *)t->conns, t->n, conn) < t->n;
+}
+
+bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
+                struct yn_bytes name)
+{
+    struct pubsub_table *table = &pubsub->tables[kind];
+    struct pubsub_list *list = &conn->subscriptions[kind];
+    struct pubsub_topic *t = topic_find(table, name);
+    if (t != NULL && is_subscribed(t, conn))
+        return true;
+    if (t == NULL && (t = topic_new(table, kind, name)) == NULL)
+        return false;
+    void *conns = t->conns;
+    void *topics = list->topics;
+    bool ok = has_room(&conns, t->n, &t->cap) && has_room(&topics, list->n, &list->cap);
+    t->conns = conns;
+    list->topics = topics;
+    if (!ok) {
+        topic_free_if_unused(table, t);
+        return false;
+    }
+    t->conns[t->n++] = conn;
+    list->topics[list->n++] = t;
+    return true;
+}
+
+/* Ends the subscription at place i of the connection's list. Order is kept there: clients
+ * see it when they unsubscribe from everything. */
+static void end_subscription(struct pubsub *pubsub, struct conn *conn,
+                             enum pubsub_kind kind, size_t i)
+{
+    struct pubsub_list *list = &conn->subscriptions[kind];
+    struct pubsub_topic *t = list->topics[i];
+    list->n--;
+    memmove(&list->topics[i], &list->topics[i + 1],
+            (list->n - i) * sizeof(struct pubsub_topic *));
+    size_t at = index_of((void *const *)t->conns, t->n, conn);
+    t->conns[at] = t->conns[--t->n];
+    topic_free_if_unused(&pubsub->tables[kind], t);
+}
+
+bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
+                   struct yn_bytes name)
+{
+    struct pubsub_list *list = &conn->subscriptions[kind];
+    const struct pubsub_topic *t = topic_find(&pubsub->tables[kind], name);
+    if (t == NULL || !is_subscribed(t, conn))
+        return false;
+    end_subscription(pubsub, conn, kind,
+                     index_of((void *const *)list->topics, list->n, t));
+    return true;
+}
+
+void pubsub_forget(struct pubsub *pubsub, struct conn *conn)
+{
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
+        struct pubsub_list *list = &conn->subscriptions[kind];
+        while (list->n > 0)
+            end_subscription(pubsub, conn, (enum pubsub_kind)kind, list->n - 1);
+        free(list->topics);
+        *list = (struct pubsub_list){.topics = NULL};
+    }
+}
+
+/* ---- messages ---- */
+
+static void write_text(struct yn_buf *out, const char *text)
+{
+    yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
+}
+
+static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
+                        struct yn_bytes message)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct conn *conn = t->conns[i];
+        struct yn_buf *out = conn_push(conn);
+        if (t->kind == PUBSUB_CHANNEL) {
+            yn_write_push(out, conn->resp, 3);
+            write_text(out, "message");
+        } else {
+            yn_write_push(out, conn->resp, 4);
+            write_text(out, "pmessage");
+            yn_write_bulk(out, pubsub_topic_name(t));
+        }
+        yn_write_bulk(out, channel);
+        yn_write_bulk(out, message);
+        conn_pushed(conn);
+    }
+}
+
+size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
+                      struct yn_bytes message)
+{
+    size_t n = 0;
+    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    if (t != NULL) {
+        send_to_all(t, channel, message);
+        n += t->n;
+    }
+    struct link *all = &pubsub->tables[PUBSUB_PATTERN].all;
+    for (struct link *l = all->next; l != all; l = l->next) {
+        t = LIST_ITEM(l, struct pubsub_topic, in_all);
+        if (glob_matches(pubsub_topic_name(t), channel)) {
+            send_to_all(t, channel, message);
+            n += t->n;
+        }
+    }
+    return n;
+}
+
+/* ---- figures ---- */
+
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel)
+{
+    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    return t != NULL ? t->n : 0;
+}
+
+void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
+                  pubsub_name_fn visit, void *ctx)
+{
+    const struct link *all = &pubsub->tables[kind].all;
+    for (const struct link *l = all->next; l != all; l = l->next)
+        visit(ctx, pubsub_topic_name(LIST_ITEM(l, struct pubsub_topic, in_all)));
+}

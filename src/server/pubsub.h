@@ -1,0 +1,64 @@
+/*
+ * pubsub.h: channels and patterns, and who listens to them.
+ *
+ * A topic is a channel or a pattern that has subscribers. Both sides know each other by
+ * arrays of pointers: looking whether a connection listens to a topic walks the shorter
+ * one.
+ */
+#ifndef PUBSUB_H
+#define PUBSUB_H
+
+#include "core/buf.h"
+#include "server/list.h"
+
+struct conn;
+
+struct pubsub_topic;
+
+enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN };
+#define PUBSUB_KINDS 2
+
+/* All topics of a kind, hashed by name. */
+struct pubsub_table {
+    struct pubsub_topic **buckets;
+    size_t n_buckets; /* a power of two, or 0 */
+    size_t n;
+    struct link all;
+};
+
+struct pubsub {
+    struct pubsub_table tables[PUBSUB_KINDS];
+};
+
+/* What one connection listens to. Embedded in the connection; all zero at first. */
+struct pubsub_list {
+    struct pubsub_topic **topics;
+    size_t n, cap;
+};
+
+void pubsub_init(struct pubsub *pubsub);
+void pubsub_clear(struct pubsub *pubsub);
+
+/* Returns false when out of memory; subscribing twice is fine. */
+bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
+                struct yn_bytes name);
+/* Returns false when the connection did not listen to it. */
+bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
+                   struct yn_bytes name);
+/* Ends every subscription of the connection. */
+void pubsub_forget(struct pubsub *pubsub, struct conn *conn);
+
+/* Sends the message to everyone who listens. Returns how many that were. */
+size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
+                      struct yn_bytes message);
+
+/* Subscribers of a channel. */
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel);
+/* Visits the names of all topics of a kind. */
+typedef void (*pubsub_name_fn)(void *ctx, struct yn_bytes name);
+void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
+                  pubsub_name_fn visit, void *ctx);
+/* Name of a subscription; borrowed. */
+struct yn_bytes pubsub_topic_name(const struct pubsub_topic *topic);
+
+#endif

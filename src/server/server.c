@@ -1,0 +1,288 @@
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/commands.h"
+#include "server/conn.h"
+#include "server/log.h"
+#include "server/memory.h"
+
+/* Descriptors that are not clients: listeners, log, libuv's own. */
+#define RESERVED_FDS 64
+/* How long a stopping server waits for clients to take their replies, and for those that
+ * have taken all to hang up. */
+#define STOP_FLUSH_NS ((uint64_t)1500 * 1000 * 1000)
+#define STOP_LINGER_NS ((uint64_t)150 * 1000 * 1000)
+/* Keys that one tick of the cron may expire, and the time it may take. */
+#define EXPIRE_BATCH 64
+#define EXPIRE_BUDGET_NS ((uint64_t)1000 * 1000)
+
+/* ---- start ---- */
+
+static bool fill_random(struct server *server)
+{
+    unsigned char bytes[SERVER_RUN_ID_LEN / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes ||
+        getrandom(&server->hash_seed, sizeof server->hash_seed, 0) !=
+            (ssize_t)sizeof server->hash_seed)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(server->run_id + 2 * i, 3, "%02x", bytes[i]);
+    if (server->hash_seed == 0)
+        server->hash_seed = 1;
+    return true;
+}
+
+/* maxclients needs as many descriptors: raises the limit, or lowers maxclients. */
+static void fit_maxclients(struct server *server)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)server->config.maxclients + RESERVED_FDS;
+    server->maxclients = (size_t)server->config.maxclients;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    struct rlimit raised = limit;
+    raised.rlim_cur = wanted;
+    if (raised.rlim_max < wanted)
+        raised.rlim_max = wanted;
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        return;
+    raised.rlim_cur = raised.rlim_max = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    if (limit.rlim_cur >= wanted)
+        return;
+    server->maxclients =
+        limit.rlim_cur > RESERVED_FDS ? limit.rlim_cur - RESERVED_FDS : 1;
+    log_warning("maxclients is %zu instead of %lld: the limit on open files is %llu",
+                server->maxclients, (long long)server->config.maxclients,
+                (unsigned long long)limit.rlim_cur);
+}
+
+static bool create_databases(struct server *server)
+{
+    server->n_databases = (size_t)server->config.databases;
+    server->databases = calloc(server->n_databases, sizeof(struct keyspace *));
+    if (server->databases == NULL)
+        return false;
+    for (size_t i = 0; i < server->n_databases; i++) {
+        server->databases[i] = keyspace_new(server->hash_seed);
+        if (server->databases[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool write_pidfile(const struct server *server)
+{
+    if (server->config.pidfile[0] == '\0')
+        return true;
+    FILE *file = fopen(server->config.pidfile, "we");
+    if (file == NULL) {
+        log_warning("could not write pidfile \"%s\": %s", server->config.pidfile,
+                    strerror(errno));
+        return false;
+    }
+    fprintf(file, "%d\n", (int)getpid());
+    return fclose(file) == 0;
+}
+
+/* ---- the cron ---- */
+
+static void expire_keys(struct server *server)
+{
+    struct loop *loop = &server->loop;
+    uint64_t end_ns = loop->mono_ns + EXPIRE_BUDGET_NS;
+    for (size_t i = 0; i < server->n_databases; i++) {
+        while (keyspace_expire(server->databases[i], EXPIRE_BATCH, loop_now_ms(loop)) ==
+                   EXPIRE_BATCH &&
+               loop_update_mono(loop) < end_ns)
+            continue;
+    }
+}
+
+static void sample_rates(struct server *server)
+{
+    struct loop *loop = &server->loop;
+    uint64_t span_ns = loop->mono_ns - server->sample_ns;
+    if (span_ns < UINT64_C(1000000000))
+        return;
+    double span_s = (double)span_ns / 1e9;
+    const struct stats *s = &loop->stats;
+    server->ops_per_s = (double)(s->commands - server->sample_commands) / span_s;
+    server->in_kb_per_s = (double)(s->bytes_in - server->sample_in) / 1024 / span_s;
+    server->out_kb_per_s = (double)(s->bytes_out - server->sample_out) / 1024 / span_s;
+    server->sample_ns = loop->mono_ns;
+    server->sample_commands = s->commands;
+    server->sample_in = s->bytes_in;
+    server->sample_out = s->bytes_out;
+}
+
+bool server_check_memory(struct server *server)
+{
+    size_t used = memory_allocated();
+    if (used > server->peak_memory)
+        server->peak_memory = used;
+    server->is_over_memory =
+        server->config.maxmemory > 0 && used > (size_t)server->config.maxmemory;
+    return server->is_over_memory;
+}
+
+static void on_cron(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    loop_update_clock(&server->loop);
+    if (server->active_expire)
+        expire_keys(server);
+    loop_visit_conns(&server->loop, server->config.hz);
+    server_check_memory(server);
+    sample_rates(server);
+}
+
+static void start_cron(struct server *server)
+{
+    uint64_t period_ms = 1000 / (uint64_t)server->config.hz;
+    uv_timer_start(&server->cron, on_cron, period_ms, period_ms > 0 ? period_ms : 1);
+}
+
+void server_apply_config(struct server *server)
+{
+    log_set_level((enum log_level)server->config.loglevel);
+    if (!server->is_stopping)
+        start_cron(server);
+    fit_maxclients(server);
+    server_check_memory(server);
+}
+
+/* ---- stop ---- */
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/* With its last handle closed the loop ends. */
+static void end_loop(struct server *server)
+{
+    struct link *conns = &server->loop.conns;
+    for (struct link *l = conns->next; l != conns; l = l->next)
+        conn_close(LIST_ITEM(l, struct conn, in_conns));
+    close_handle((uv_handle_t *)&server->cron);
+    close_handle((uv_handle_t *)&server->stop_timer);
+    close_handle((uv_handle_t *)&server->signals[0]);
+    close_handle((uv_handle_t *)&server->signals[1]);
+    close_handle((uv_handle_t *)&server->loop.idle);
+}
+
+static void on_stop_timer(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    struct link *conns = &server->loop.conns;
+    uint64_t waited_ns = loop_update_mono(&server->loop) - server->stop_began_ns;
+    bool is_done = true;
+    for (struct link *l = conns->next; l != conns; l = l->next) {
+        const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn->state == CONN_OPEN ||
+            (conn->state == CONN_LINGERING && waited_ns < STOP_LINGER_NS))
+            is_done = false;
+    }
+    if (is_done || waited_ns >= STOP_FLUSH_NS)
+        end_loop(server);
+}
+
+void server_stop(struct server *server)
+{
+    if (server->is_stopping)
+        return;
+    server->is_stopping = true;
+    server->stop_began_ns = loop_update_mono(&server->loop);
+    listener_close_all(server);
+    struct link *conns = &server->loop.conns;
+    for (struct link *l = conns->next; l != conns; l = l->next)
+        conn_finish(LIST_ITEM(l, struct conn, in_conns));
+    uv_timer_start(&server->stop_timer, on_stop_timer, 10, 20);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct server *server = handle->data;
+    const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
+    if (server->is_stopping) {
+        log_warning("received %s again: stopping at once", name);
+        end_loop(server);
+        return;
+    }
+    log_notice("received %s: stopping", name);
+    server_stop(server);
+}
+
+/* ---- life ---- */
+
+static void start_handles(struct server *server)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+    uv_loop_t *uv = &server->loop.uv;
+    uv_timer_init(uv, &server->cron);
+    uv_timer_init(uv, &server->stop_timer);
+    server->cron.data = server->stop_timer.data = server;
+    for (size_t i = 0; i < 2; i++) {
+        uv_signal_init(uv, &server->signals[i]);
+        server->signals[i].data = server;
+        uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+}
+
+bool server_init(struct server *server, struct config *config)
+{
+    server->config = *config;
+    memset(config, 0, sizeof *config);
+    signal(SIGPIPE, SIG_IGN);
+    server->active_expire = true;
+    server->zset_options = (struct yn_options){.allocator = NULL};
+    if (!fill_random(server) || !cmd_register(cmd_data_table) ||
+        !cmd_register(server_table) || !create_databases(server) ||
+        !loop_init(&server->loop, server)) {
+        log_warning("could not start: out of memory or descriptors");
+        return false;
+    }
+    server->zset_options.hash_seed = server->hash_seed;
+    pubsub_init(&server->pubsub);
+    server->started_ms = loop_now_ms(&server->loop);
+    server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
+    start_handles(server);
+    server_apply_config(server);
+    if (!write_pidfile(server) || !listener_open_all(server)) {
+        listener_close_all(server);
+        end_loop(server);
+        uv_run(&server->loop.uv, UV_RUN_DEFAULT);
+        return false;
+    }
+    return true;
+}
+
+void server_run(struct server *server)
+{
+    uv_run(&server->loop.uv, UV_RUN_DEFAULT);
+    log_notice("stopped");
+}
+
+void server_clear(struct server *server)
+{
+    if (server->config.pidfile != NULL && server->config.pidfile[0] != '\0')
+        unlink(server->config.pidfile);
+    pubsub_clear(&server->pubsub);
+    loop_clear(&server->loop);
+    for (size_t i = 0; i < server->n_databases; i++)
+        keyspace_free(server->databases[i]);
+    free(server->databases);
+    config_clear(&server->config);
+}

@@ -1,0 +1,76 @@
+/*
+ * server.h: the process: configuration, databases, listeners, loops.
+ *
+ * One struct server per process, one struct loop per thread (one, for now). All that
+ * connections share hangs here; all that belongs to one thread hangs in its loop.
+ */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <uv.h>
+
+#include "server/config.h"
+#include "server/keyspace.h"
+#include "server/listener.h"
+#include "server/loop.h"
+#include "server/pubsub.h"
+
+/* Given by the build. */
+#define SERVER_VERSION YN_VERSION
+/* The version whose behaviour clients may count on. */
+#define SERVER_REDIS_VERSION "8.0.0"
+#define SERVER_RUN_ID_LEN 40
+
+struct server {
+    struct config config;
+    char config_file[512]; /* absolute path, "" when there is none */
+    char run_id[SERVER_RUN_ID_LEN + 1];
+    uint64_t hash_seed;
+    struct yn_options zset_options;
+
+    size_t n_databases;
+    struct keyspace **databases;
+    struct pubsub pubsub;
+
+    struct loop loop;
+    struct listener listeners[LISTENER_MAX];
+    size_t n_listeners;
+    int tcp_port; /* as bound; 0: none */
+
+    uint64_t next_client_id;
+    size_t maxclients; /* as the limit on open files allows */
+    int64_t started_ms;
+    uint64_t started_mono_ns;
+    uint64_t fd_warned_ns; /* when the lack of descriptors was logged last */
+    bool is_over_memory;
+    bool active_expire;
+    size_t peak_memory;
+
+    uv_timer_t cron;
+    uv_timer_t stop_timer;
+    uv_signal_t signals[2];
+    bool is_stopping;
+    uint64_t stop_began_ns;
+
+    /* sampled by the cron */
+    uint64_t sample_ns, sample_commands, sample_in, sample_out;
+    double ops_per_s, in_kb_per_s, out_kb_per_s;
+};
+
+/* Builds everything up to listening sockets. config is moved in. Returns false after
+ * logging the reason. */
+bool server_init(struct server *server, struct config *config);
+/* Serves until the server is stopped. */
+void server_run(struct server *server);
+void server_clear(struct server *server);
+
+/* Begins to stop: no new connections, replies under way are finished within about a
+ * second. */
+void server_stop(struct server *server);
+
+/* Acts on options that CONFIG SET changed. */
+void server_apply_config(struct server *server);
+/* Measures memory against maxmemory again. Returns true when it is over. */
+bool server_check_memory(struct server *server);
+
+#endif

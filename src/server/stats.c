@@ -1,0 +1,45 @@
+#include "server/stats.h"
+
+#include <string.h>
+
+struct stats_command *stats_command_of(struct stats *stats, const struct cmd_spec *spec)
+{
+    /* Specs lie in tables, some 100 bytes apart: multiply to spread them. */
+    uint64_t hash = (uint64_t)(uintptr_t)spec * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(hash >> 40);
+    for (;; i++) {
+        struct stats_command *c = &stats->command[i & (STATS_COMMAND_SLOTS - 1)];
+        if (c->spec == spec)
+            return c;
+        if (c->spec == NULL) {
+            c->spec = spec;
+            return c;
+        }
+    }
+}
+
+void stats_count_error(struct stats *stats, struct yn_bytes text)
+{
+    size_t len = 0;
+    while (len < text.len && text.data[len] != ' ' && len < STATS_ERROR_CODE_MAX - 1)
+        len++;
+    stats->errors++;
+    for (size_t i = 0; i < stats->n_errors; i++) {
+        struct stats_error *e = &stats->error[i];
+        if (strncmp(e->code, text.data, len) == 0 && e->code[len] == '\0') {
+            e->count++;
+            return;
+        }
+    }
+    if (stats->n_errors == STATS_ERRORS)
+        return;
+    struct stats_error *e = &stats->error[stats->n_errors++];
+    memcpy(e->code, text.data, len);
+    e->code[len] = '\0';
+    e->count = 1;
+}
+
+void stats_reset(struct stats *stats)
+{
+    memset(stats, 0, sizeof *stats);
+}

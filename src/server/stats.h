@@ -1,0 +1,50 @@
+/*
+ * stats.h: what the server counts, for INFO. One struct per loop, so that counting needs
+ * no lock; readers add the loops up.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include "cmd/cmd.h"
+
+/* Per command. */
+struct stats_command {
+    const struct cmd_spec *spec;
+    uint64_t calls;
+    uint64_t rejected; /* refused before it ran: arity, authentication, memory */
+    uint64_t failed;   /* ran and answered with an error */
+    uint64_t time_ns;
+};
+
+/* Per error code ("ERR", "WRONGTYPE"). */
+#define STATS_ERROR_CODE_MAX 24
+struct stats_error {
+    char code[STATS_ERROR_CODE_MAX];
+    uint64_t count;
+};
+
+#define STATS_COMMAND_SLOTS \
+    512 /* a power of two, at least twice the number of commands */
+#define STATS_ERRORS 64
+
+struct stats {
+    uint64_t connections;
+    uint64_t rejected_connections;
+    uint64_t commands;
+    uint64_t reads, writes;
+    uint64_t bytes_in, bytes_out;
+    uint64_t keyspace_hits, keyspace_misses;
+    uint64_t changes; /* of keys */
+    uint64_t errors;
+    struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
+    struct stats_error error[STATS_ERRORS];
+    size_t n_errors;
+};
+
+/* The counters of a command; never NULL while STATS_COMMAND_SLOTS is large enough. */
+struct stats_command *stats_command_of(struct stats *stats, const struct cmd_spec *spec);
+/* Counts an error reply: text begins with its code. */
+void stats_count_error(struct stats *stats, struct yn_bytes text);
+void stats_reset(struct stats *stats);
+
+#endif
