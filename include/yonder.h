@@ -38,14 +38,14 @@ extern "C" {
 /* ---- status ------------------------------------------------------------- */
 
 /* name, value, text */
-#define YN_STATUS_MAP(X)                                                          \
-    X(OK, 0, "ok")                                                                \
-    X(ENOMEM, -1, "out of memory")                                                \
-    X(ENAN, -2, "score is not a number (NaN)")                                    \
-    X(ERANGE, -3, "value out of range")                                           \
-    X(ECORRUPT, -4, "encoded set is corrupt")                                     \
-    X(EORDER, -5, "entries are not in ascending (score, member) order")           \
-    X(EEXIST, -6, "member occurs twice")                                          \
+#define YN_STATUS_MAP(X)                                                \
+    X(OK, 0, "ok")                                                      \
+    X(ENOMEM, -1, "out of memory")                                      \
+    X(ENAN, -2, "score is not a number (NaN)")                          \
+    X(ERANGE, -3, "value out of range")                                 \
+    X(ECORRUPT, -4, "encoded set is corrupt")                           \
+    X(EORDER, -5, "entries are not in ascending (score, member) order") \
+    X(EEXIST, -6, "member occurs twice")                                \
     X(ESHAPE, -7, "shape is not valid")
 
 enum yn_status {
@@ -116,8 +116,9 @@ struct yn_allocator {
 };
 
 struct yn_options {
-    const struct yn_allocator *allocator; /* NULL: malloc and free; must outlive the set */
-    uint64_t hash_seed;                   /* 0: one random seed per process */
+    const struct yn_allocator
+        *allocator;     /* NULL: malloc and free; must outlive the set */
+    uint64_t hash_seed; /* 0: one random seed per process */
 };
 
 /* Creates an empty set. options may be NULL. Returns NULL when out of memory. */
@@ -139,8 +140,8 @@ enum yn_change { YN_UNCHANGED, YN_ADDED, YN_UPDATED };
  * Returns YN_OK, YN_ENAN, YN_ERANGE (member longer than YN_MEMBER_MAX) or
  * YN_ENOMEM. *out_change (may be NULL) tells what happened. Cost O(log n).
  */
-YN_API enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member, double score,
-                                  enum yn_change *out_change);
+YN_API enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member,
+                                  double score, enum yn_change *out_change);
 
 /* Removes the member. *out_removed (may be NULL) tells whether it was there.
  * Returns YN_OK, or YN_ENOMEM (only while a frozen view is open). */
@@ -148,11 +149,13 @@ YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member
                                      bool *out_removed);
 
 /* Looks the member up. Returns false when it is not there. */
-YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member, double *out_score);
+YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
+                         double *out_score);
 
 /* Number of entries before the member in ascending order. Returns false when
  * the member is not there. Cost O(log n). */
-YN_API bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member, size_t *out_rank);
+YN_API bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member,
+                         size_t *out_rank);
 
 /*
  * Cursor over all members in an order that is stable under changes: every
@@ -199,7 +202,8 @@ YN_API void yn_view_free(struct yn_view *view);
 YN_API size_t yn_view_count(const struct yn_view *view);
 
 /* Number of entries with a score below `score`; with or_equal, not above it. */
-YN_API size_t yn_view_count_below(const struct yn_view *view, double score, bool or_equal);
+YN_API size_t yn_view_count_below(const struct yn_view *view, double score,
+                                  bool or_equal);
 
 /* The same by member, for sets whose scores are all equal (as ZRANGE BYLEX
  * asks); for others the answer is some number between 0 and the count. */
@@ -218,7 +222,8 @@ struct yn_cursor {
 
 /* Places the cursor at the entry of this rank (0 = lowest). Returns false, and
  * leaves it at no entry, when rank is not below the count. Cost O(log n). */
-YN_API bool yn_cursor_seek(struct yn_cursor *cursor, const struct yn_view *view, size_t rank);
+YN_API bool yn_cursor_seek(struct yn_cursor *cursor, const struct yn_view *view,
+                           size_t rank);
 
 /* Step to the next higher or lower entry. Return false, and leave the cursor at
  * no entry, when there is none. Amortised O(1). */
@@ -243,10 +248,10 @@ enum yn_shape_kind { YN_CIRCLE, YN_BOX, YN_POLYGON };
  */
 struct yn_shape {
     enum yn_shape_kind kind;
-    struct yn_point center; /* circle, box; for polygons set by the search */
-    double radius_m;        /* circle: 0..inf */
-    double width_m;         /* box: 0..inf, west to east */
-    double height_m;        /* box: 0..inf, south to north */
+    struct yn_point center;          /* circle, box; for polygons set by the search */
+    double radius_m;                 /* circle: 0..inf */
+    double width_m;                  /* box: 0..inf, west to east */
+    double height_m;                 /* box: 0..inf, south to north */
     const struct yn_point *vertices; /* polygon; borrowed until the search is freed */
     size_t n_vertices;               /* at least 3 */
 };
@@ -274,7 +279,8 @@ struct yn_search;
  * the search. Returns YN_OK, YN_ENOMEM or YN_ESHAPE (NaN, negative size,
  * centre or vertex out of range, fewer than 3 vertices).
  */
-YN_API enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
+YN_API enum yn_status yn_search_new(const struct yn_view *view,
+                                    const struct yn_query *query,
                                     struct yn_search **out_search);
 YN_API void yn_search_free(struct yn_search *search);
 
@@ -315,8 +321,8 @@ YN_API bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run)
  */
 YN_API enum yn_status yn_view_encode(const struct yn_view *view, char **out_data,
                                      size_t *out_len);
-YN_API enum yn_status yn_zset_decode(const struct yn_options *options, struct yn_bytes data,
-                                     struct yn_zset **out_set);
+YN_API enum yn_status yn_zset_decode(const struct yn_options *options,
+                                     struct yn_bytes data, struct yn_zset **out_set);
 
 #ifdef __cplusplus
 }

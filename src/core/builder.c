@@ -45,10 +45,11 @@ static bool is_full(const struct yn_inner *inner)
     return inner->head.n >= FANOUT_FILLED;
 }
 
-/* Hands a finished node of level `level` - 1 to the level above it. A full inner node there
- * goes up itself, and so on; the nodes that take their places are allocated first, so that a
- * failure leaves everything where it was. */
-static enum yn_status push_node(struct yn_builder *builder, struct yn_node *node, size_t level)
+/* Hands a finished node of level `level` - 1 to the level above it. A full inner node
+ * there goes up itself, and so on; the nodes that take their places are allocated first,
+ * so that a failure leaves everything where it was. */
+static enum yn_status push_node(struct yn_builder *builder, struct yn_node *node,
+                                size_t level)
 {
     struct yn_tree *tree = builder->tree;
     struct yn_inner *fresh[YN_TREE_DEPTH_MAX];
@@ -64,9 +65,8 @@ static enum yn_status push_node(struct yn_builder *builder, struct yn_node *node
                 yn_mem_give(&tree->mem, fresh[l], sizeof *fresh[l]);
             return YN_ENOMEM;
         }
-        fresh[l]->head = (struct yn_node){.birth = tree->epoch,
-                                          .level = (uint8_t)l,
-                                          .cap = (uint32_t)sizeof *fresh[l]};
+        fresh[l]->head = (struct yn_node){
+            .birth = tree->epoch, .level = (uint8_t)l, .cap = (uint32_t)sizeof *fresh[l]};
     }
     for (size_t l = level; node != NULL; l++) {
         struct yn_inner *full = NULL;
@@ -116,7 +116,8 @@ static enum yn_status flush_leaf(struct yn_builder *builder, bool is_last)
     return status;
 }
 
-enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member, double score)
+enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
+                              double score)
 {
     bool is_long = member.len > YN_MEMBER_INLINE_MAX;
     size_t wire_len = is_long ? YN_LONG_ENTRY_LEN : yn_wire_len(member.len);

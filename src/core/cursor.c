@@ -47,7 +47,8 @@ static bool step(struct yn_cursor *cursor, bool is_forward)
             continue;
         cursor->slot[d] = (uint16_t)(cursor->slot[d] + (is_forward ? 1 : -1));
         if (node->level > 0)
-            descend(cursor, yn_as_inner(node)->child[cursor->slot[d]], d + 1, !is_forward);
+            descend(cursor, yn_as_inner(node)->child[cursor->slot[d]], d + 1,
+                    !is_forward);
         return true;
     }
     cursor->depth = -1;

@@ -40,10 +40,10 @@
 #define BUCKET_BITS_MIN 2
 #define SLOTS 8
 #define DEPTH_MAX 32 /* so that a scan cursor fits 53 bits */
-#define WINDOW 4            /* directory bits held in a tag */
+#define WINDOW 4     /* directory bits held in a tag */
 #define CODE_MASK (((uint64_t)1 << 52) - 1)
-#define CROWD 512           /* members of one cell that a refresh walks before it moves them */
-#define SIDE_BITS_MAX 10    /* 1024 entries a side segment */
+#define CROWD 512 /* members of one cell that a refresh walks before it moves them */
+#define SIDE_BITS_MAX 10 /* 1024 entries a side segment */
 #define SIDE_BITS_MIN 4
 
 #define MAIN_SLOTS (((size_t)1 << YN_DICT_BUCKET_BITS_MAX) * SLOTS)
@@ -78,7 +78,8 @@ struct yn_dict {
     uint64_t seed;
     struct directory main, side; /* segment NULL: no entries yet */
     size_t n_main, n_side;
-    const struct yn_entry *limit; /* while it is built: entries from here on are not in it */
+    const struct yn_entry
+        *limit; /* while it is built: entries from here on are not in it */
 };
 
 /* ---- directory ---- */
@@ -117,8 +118,10 @@ static bool directory_double(struct directory *dir, struct yn_mem *mem)
     return true;
 }
 
-/* Points the upper half of a segment's directory range, now of depth `depth`, to `upper`. */
-static void directory_set_upper(struct directory *dir, uint64_t hash, int depth, void *upper)
+/* Points the upper half of a segment's directory range, now of depth `depth`, to `upper`.
+ */
+static void directory_set_upper(struct directory *dir, uint64_t hash, int depth,
+                                void *upper)
 {
     size_t span = (size_t)1 << (dir->depth - depth);
     size_t first = (slot_of(depth, hash) | 1) << (dir->depth - depth);
@@ -277,7 +280,8 @@ static void side_put(struct side_segment *side, uint64_t hash, uint64_t key)
     side->n++;
 }
 
-static struct side_entry *side_find(const struct yn_dict *dict, uint64_t hash, uint64_t key)
+static struct side_entry *side_find(const struct yn_dict *dict, uint64_t hash,
+                                    uint64_t key)
 {
     if (dict->side.segment == NULL)
         return NULL;
@@ -294,7 +298,8 @@ static bool is_in_side(const struct yn_dict *dict, uint64_t hash, uint64_t key)
     return dict->n_side > 0 && side_find(dict, hash, key) != NULL;
 }
 
-/* Closes the gap at entry i: later entries of the run move up when their home allows it. */
+/* Closes the gap at entry i: later entries of the run move up when their home allows it.
+ */
 static void side_erase(struct side_segment *side, size_t i)
 {
     size_t mask = ((size_t)1 << side->bits) - 1, gap = i;
@@ -327,8 +332,8 @@ static bool side_grow(struct yn_dict *dict, struct yn_mem *mem, uint64_t hash)
     for (size_t i = 0; i < (size_t)1 << old->bits; i++) {
         const struct side_entry *entry = &old->entry[i];
         if (entry->key != 0)
-            side_put(is_split && entry->hash >> (64 - depth) & 1 ? upper : lower, entry->hash,
-                     entry->key);
+            side_put(is_split && entry->hash >> (64 - depth) & 1 ? upper : lower,
+                     entry->hash, entry->key);
     }
     size_t first = slot_of(old->depth, hash) << (dict->side.depth - old->depth);
     for (size_t i = 0; i < (size_t)1 << (dict->side.depth - old->depth); i++)
@@ -411,8 +416,8 @@ static bool refresh_member(void *ctx, struct yn_bytes member)
             if (r->into != NULL)
                 r->has_failed |= !segment_put(r->into, hash, r->code);
             else if (r->n_walked > CROWD &&
-                     side_add(r->dict, r->mem, hash,
-                              yn_key_of_score((double)r->code)) == YN_OK)
+                     side_add(r->dict, r->mem, hash, yn_key_of_score((double)r->code)) ==
+                         YN_OK)
                 segment->bucket[b][i] = 0;
             else
                 segment->bucket[b][i] = entry_of(hash, segment->depth, r->code);
@@ -476,7 +481,8 @@ static bool segment_enlarge(struct yn_dict *dict, struct yn_mem *mem,
 }
 
 static bool segment_split(struct yn_dict *dict, struct yn_mem *mem,
-                          const struct yn_view *view, struct segment *segment, uint64_t hash)
+                          const struct yn_view *view, struct segment *segment,
+                          uint64_t hash)
 {
     if (segment->depth - segment->tag_depth == WINDOW)
         segment_refresh(dict, mem, view, segment);
@@ -562,7 +568,8 @@ void yn_dict_free(struct yn_mem *mem, struct yn_dict *dict)
 
 uint64_t yn_dict_hash(const struct yn_dict *dict, struct yn_bytes member)
 {
-    return XXH3_64bits_withSeed(member.len > 0 ? member.data : "", member.len, dict->seed);
+    return XXH3_64bits_withSeed(member.len > 0 ? member.data : "", member.len,
+                                dict->seed);
 }
 
 size_t yn_dict_count(const struct yn_dict *dict)
@@ -700,16 +707,16 @@ enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t h
 /* ---- scan ---- */
 
 /*
- * A scan goes through the main table and then through the side table, each in an order that
- * growth keeps: by directory prefix, and in a segment by owner. The owner of an entry is the
- * lower one of its two buckets (side: its home), which does not change when it is sent from one to
- * the other. A cursor holds table, prefix, owner and the segment's size: if that has changed, the
- * segment is scanned again from its start.
+ * A scan goes through the main table and then through the side table, each in an order
+ * that growth keeps: by directory prefix, and in a segment by owner. The owner of an
+ * entry is the lower one of its two buckets (side: its home), which does not change when
+ * it is sent from one to the other. A cursor holds table, prefix, owner and the segment's
+ * size: if that has changed, the segment is scanned again from its start.
  */
 struct place {
-    int table;      /* 0: main, 1: side */
-    unsigned bits;  /* of the segment at `prefix`; 0: not known */
-    uint64_t owner; /* next owner */
+    int table;       /* 0: main, 1: side */
+    unsigned bits;   /* of the segment at `prefix`; 0: not known */
+    uint64_t owner;  /* next owner */
     uint64_t prefix; /* top 32 bits of the hash */
 };
 
@@ -733,7 +740,8 @@ struct scan {
     struct place place;
     size_t n_owners; /* the owners place.owner .. + n_owners - 1 are visited */
     const void *segment;
-    uint64_t keys[MAIN_SLOTS > SIDE_SLOTS ? MAIN_SLOTS : SIDE_SLOTS]; /* of their entries */
+    uint64_t
+        keys[MAIN_SLOTS > SIDE_SLOTS ? MAIN_SLOTS : SIDE_SLOTS]; /* of their entries */
     size_t n_keys;
     uint64_t key; /* being visited */
     size_t n_visited;
@@ -788,7 +796,8 @@ static void collect_keys(struct scan *scan)
         const struct side_segment *side = scan->segment;
         size_t mask = ((size_t)1 << side->bits) - 1;
         for (size_t i = 0; i <= mask; i++)
-            if (side->entry[i].key != 0 && is_owner_visited(scan, side->entry[i].hash & mask))
+            if (side->entry[i].key != 0 &&
+                is_owner_visited(scan, side->entry[i].hash & mask))
                 scan->keys[scan->n_keys++] = side->entry[i].key;
         return;
     }
@@ -808,12 +817,14 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Visits a group of owners of one segment, about `count` members. */
-static void scan_group(struct scan *scan, size_t count, size_t n_buckets, size_t n_entries)
+static void scan_group(struct scan *scan, size_t count, size_t n_buckets,
+                       size_t n_entries)
 {
     scan->n_owners = 1;
     collect_keys(scan);
     if (scan->n_keys > 0) {
-        /* a member of a crowded cell is found by walking the cell: take more at once there */
+        /* a member of a crowded cell is found by walking the cell: take more at once
+         * there */
         double score = yn_score_of_key(scan->keys[0]);
         size_t crowd = yn_view_count_below(scan->view, score, true) -
                        yn_view_count_below(scan->view, score, false);
@@ -870,10 +881,13 @@ static bool scan_step(struct scan *scan, size_t count)
     return place->table++ == 0;
 }
 
-uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view, uint64_t cursor,
-                      size_t count, yn_scan_fn visit, void *ctx)
+uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view,
+                      uint64_t cursor, size_t count, yn_scan_fn visit, void *ctx)
 {
-    struct scan scan = {.dict = dict, .view = view, .place = place_of(cursor), .visit = visit,
+    struct scan scan = {.dict = dict,
+                        .view = view,
+                        .place = place_of(cursor),
+                        .visit = visit,
                         .ctx = ctx};
     if (count > (size_t)1 << 30)
         count = (size_t)1 << 30;
@@ -885,7 +899,8 @@ uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view, ui
 
 /* ---- check ---- */
 
-static const char *check_segment(const struct segment *segment, const struct directory *dir)
+static const char *check_segment(const struct segment *segment,
+                                 const struct directory *dir)
 {
     size_t n = 0;
     if (segment->depth > dir->depth || segment->tag_depth > segment->depth ||

@@ -43,8 +43,8 @@ enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t h
                             double old_score, double score);
 
 /* See yn_zset_scan. */
-uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view, uint64_t cursor,
-                      size_t count, yn_scan_fn visit, void *ctx);
+uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view,
+                      uint64_t cursor, size_t count, yn_scan_fn visit, void *ctx);
 
 size_t yn_dict_count(const struct yn_dict *dict);
 /* Verifies the table's own invariants; NULL or what is wrong. */

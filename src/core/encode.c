@@ -37,7 +37,8 @@ static uint64_t get_int(const char *bytes, size_t n_bytes)
     return value;
 }
 
-enum yn_status yn_view_encode(const struct yn_view *view, char **out_data, size_t *out_len)
+enum yn_status yn_view_encode(const struct yn_view *view, char **out_data,
+                              size_t *out_len)
 {
     struct yn_buf buf;
     struct yn_cursor cursor;

@@ -55,8 +55,8 @@ static inline double cos_of_lat(double lat_deg)
     return 1 - 2 * sin_squared(lat_deg * HALF_RAD_PER_DEG);
 }
 
-void yn_kernel_haversine(const struct yn_region *region, const struct yn_positions *positions,
-                         size_t n, double *out_a)
+void yn_kernel_haversine(const struct yn_region *region,
+                         const struct yn_positions *positions, size_t n, double *out_a)
 {
     struct yn_point center = region->shape.center;
     for (size_t i = 0; i < n; i++) {
@@ -73,8 +73,9 @@ static bool settle(const struct yn_region *region, const struct yn_positions *po
                               (struct yn_point){positions->lon[i], positions->lat[i]});
 }
 
-static size_t test_circle(const struct yn_region *region, const struct yn_positions *positions,
-                          size_t n, uint64_t *out_mask)
+static size_t test_circle(const struct yn_region *region,
+                          const struct yn_positions *positions, size_t n,
+                          uint64_t *out_mask)
 {
     double a[YN_LEAF_ENTRIES_MAX];
     size_t n_hits = 0;
@@ -89,8 +90,8 @@ static size_t test_circle(const struct yn_region *region, const struct yn_positi
     return n_hits;
 }
 
-static size_t test_box(const struct yn_region *region, const struct yn_positions *positions,
-                       size_t n, uint64_t *out_mask)
+static size_t test_box(const struct yn_region *region,
+                       const struct yn_positions *positions, size_t n, uint64_t *out_mask)
 {
     struct yn_point center = region->shape.center;
     size_t n_hits = 0;
@@ -111,7 +112,8 @@ static size_t test_box(const struct yn_region *region, const struct yn_positions
 }
 
 static size_t test_polygon(const struct yn_region *region,
-                           const struct yn_positions *positions, size_t n, uint64_t *out_mask)
+                           const struct yn_positions *positions, size_t n,
+                           uint64_t *out_mask)
 {
     size_t n_hits = 0;
     for (size_t i = 0; i < n; i++) {

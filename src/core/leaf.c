@@ -74,7 +74,8 @@ static const struct yn_rect empty_rect = {UINT32_MAX, 0, UINT32_MAX, 0};
 
 /* ---- reading ---- */
 
-void yn_leaf_cell(const struct yn_leaf *leaf, size_t i, uint32_t *out_lat, uint32_t *out_lon)
+void yn_leaf_cell(const struct yn_leaf *leaf, size_t i, uint32_t *out_lat,
+                  uint32_t *out_lon)
 {
     size_t n = leaf->head.n;
     if (leaf->head.format == YN_LEAF_NARROW) {
@@ -99,8 +100,8 @@ double yn_leaf_score(const struct yn_leaf *leaf, size_t i)
     return (double)yn_cell_interleave(lat, lon);
 }
 
-size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key, struct yn_bytes member,
-                           bool *out_found)
+size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
+                           struct yn_bytes member, bool *out_found)
 {
     size_t low = 0, high = leaf->head.n;
     *out_found = false;
@@ -137,7 +138,8 @@ size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equ
     return low;
 }
 
-bool yn_leaf_find_member(const struct yn_leaf *leaf, struct yn_bytes member, size_t *out_i)
+bool yn_leaf_find_member(const struct yn_leaf *leaf, struct yn_bytes member,
+                         size_t *out_i)
 {
     size_t n = leaf->head.n;
     if (leaf->entry_len != 0 && leaf->n_long == 0 &&
@@ -162,7 +164,8 @@ static size_t layout_size(unsigned format, size_t n, bool is_mixed, size_t wire_
 
 size_t yn_leaf_used(const struct yn_leaf *leaf)
 {
-    return layout_size(leaf->head.format, leaf->head.n, leaf->entry_len == 0, leaf->wire_len);
+    return layout_size(leaf->head.format, leaf->head.n, leaf->entry_len == 0,
+                       leaf->wire_len);
 }
 
 size_t yn_leaf_unpack(const struct yn_leaf *leaf, struct yn_item *out_items)

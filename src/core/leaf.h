@@ -59,9 +59,10 @@ enum yn_leaf_format { YN_LEAF_NARROW, YN_LEAF_WIDE, YN_LEAF_GENERAL };
 
 struct yn_leaf {
     struct yn_node head;
-    uint16_t entry_len; /* wire length of every entry; 0: lengths differ, offsets stored */
-    uint16_t n_long;    /* entries that are long members */
-    uint32_t wire_len;  /* bytes of the member area */
+    uint16_t
+        entry_len;     /* wire length of every entry; 0: lengths differ, offsets stored */
+    uint16_t n_long;   /* entries that are long members */
+    uint32_t wire_len; /* bytes of the member area */
     struct yn_rect rect;
     uint32_t base_lat, base_lon; /* narrow */
     char data[];
@@ -185,7 +186,8 @@ static inline struct yn_bytes yn_leaf_member(const struct yn_leaf *leaf, size_t 
 }
 
 /* Cell indices of entry i's position. */
-void yn_leaf_cell(const struct yn_leaf *leaf, size_t i, uint32_t *out_lat, uint32_t *out_lon);
+void yn_leaf_cell(const struct yn_leaf *leaf, size_t i, uint32_t *out_lat,
+                  uint32_t *out_lon);
 double yn_leaf_score(const struct yn_leaf *leaf, size_t i);
 static inline uint64_t yn_leaf_key(const struct yn_leaf *leaf, size_t i)
 {
@@ -193,12 +195,13 @@ static inline uint64_t yn_leaf_key(const struct yn_leaf *leaf, size_t i)
 }
 
 /* Number of entries before (key, member); *out_found tells whether entry i is it. */
-size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key, struct yn_bytes member,
-                           bool *out_found);
+size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
+                           struct yn_bytes member, bool *out_found);
 /* Number of entries with a key below `key`, or not above it. */
 size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equal);
 /* Finds a member by its bytes alone. Returns false when it is not there. */
-bool yn_leaf_find_member(const struct yn_leaf *leaf, struct yn_bytes member, size_t *out_i);
+bool yn_leaf_find_member(const struct yn_leaf *leaf, struct yn_bytes member,
+                         size_t *out_i);
 
 /* Bytes that the leaf uses. */
 size_t yn_leaf_used(const struct yn_leaf *leaf);

@@ -41,8 +41,8 @@ void yn_mem_give(struct yn_mem *mem, void *block, size_t size)
     mem->hook->free(mem->hook->ctx, block, size);
 }
 
-bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap, size_t n_wanted,
-                 size_t element_size)
+bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                 size_t n_wanted, size_t element_size)
 {
     if (n_wanted <= *cap)
         return true;

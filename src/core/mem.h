@@ -21,7 +21,7 @@ void yn_mem_give(struct yn_mem *mem, void *block, size_t size);
 
 /* A growing array of fixed-size elements outside any count. Doubles its capacity; returns
  * false, array unchanged, when memory is out. */
-bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap, size_t n_wanted,
-                 size_t element_size);
+bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                 size_t n_wanted, size_t element_size);
 
 #endif

@@ -55,7 +55,8 @@ static struct candidate queue_pop(struct nearest *nearest)
     size_t i = 0;
     while (2 * i + 1 < nearest->n) {
         size_t child = 2 * i + 1;
-        if (child + 1 < nearest->n && is_better(nearest, queue[child + 1].a, queue[child].a))
+        if (child + 1 < nearest->n &&
+            is_better(nearest, queue[child + 1].a, queue[child].a))
             child++;
         if (!is_better(nearest, queue[child].a, last.a))
             break;
@@ -162,13 +163,15 @@ static enum yn_status add_node(struct nearest *nearest, const struct yn_node *no
         relation = yn_region_relate(region, rect);
     if (relation == YN_OUTSIDE)
         return YN_OK;
-    double a = nearest->is_desc ? yn_region_max_a(region, rect) : yn_region_min_a(region, rect);
+    double a =
+        nearest->is_desc ? yn_region_max_a(region, rect) : yn_region_min_a(region, rect);
     if (is_hopeless(nearest, a))
         return YN_OK;
     return queue_push(nearest, (struct candidate){a, node, relation});
 }
 
-static enum yn_status open_node(struct nearest *nearest, const struct candidate *candidate)
+static enum yn_status open_node(struct nearest *nearest,
+                                const struct candidate *candidate)
 {
     const struct yn_node *node = candidate->node;
     if (node->level == 0)

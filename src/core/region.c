@@ -129,8 +129,8 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
 
 /* ---- the exact predicate ---- */
 
-/* W. R. Franklin's crossing test (PNPOLY): every edge whose ends lie on different sides of
- * the point's parallel, and which crosses it east of the point, flips the answer. */
+/* W. R. Franklin's crossing test (PNPOLY): every edge whose ends lie on different sides
+ * of the point's parallel, and which crosses it east of the point, flips the answer. */
 static bool polygon_contains(const struct yn_shape *shape, struct yn_point p)
 {
     bool is_inside = false;
@@ -167,7 +167,8 @@ struct bounds {
 static struct bounds bounds_of(const struct yn_rect *rect)
 {
     return (struct bounds){yn_cell_lat_deg(rect->lat_min), yn_cell_lat_deg(rect->lat_max),
-                           yn_cell_lon_deg(rect->lon_min), yn_cell_lon_deg(rect->lon_max)};
+                           yn_cell_lon_deg(rect->lon_min),
+                           yn_cell_lon_deg(rect->lon_max)};
 }
 
 /* Difference of two longitudes the short way round, 0..180. */
@@ -255,7 +256,8 @@ double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rec
     return a + slack(a);
 }
 
-static enum yn_relation relate_circle(const struct yn_region *region, const struct bounds *b)
+static enum yn_relation relate_circle(const struct yn_region *region,
+                                      const struct bounds *b)
 {
     double low = min_a(region, b);
     if (low - slack(low) > region->circle.out)
@@ -271,7 +273,8 @@ static enum yn_relation relate_box(const struct yn_region *region, const struct 
     double min_dlat = fmax(0, fmax(above, below));
     if (min_dlat > region->dlat_deg.out)
         return YN_OUTSIDE;
-    double cos_1 = cos(yn_rad_from_deg(b->lat_min)), cos_2 = cos(yn_rad_from_deg(b->lat_max));
+    double cos_1 = cos(yn_rad_from_deg(b->lat_min)),
+           cos_2 = cos(yn_rad_from_deg(b->lat_max));
     double cos_max = b->lat_min <= 0 && b->lat_max >= 0 ? 1 : fmax(cos_1, cos_2);
     double s_min = sin(min_dlon_deg(b, center.lon) * HALF_RAD_PER_DEG);
     double low = square(fmin(cos_1, cos_2) * s_min);
@@ -303,10 +306,12 @@ static bool is_edge_near(struct yn_point a, struct yn_point b, const struct boun
     double s2 = side_of(a, b, r->lon_min, r->lat_max);
     double s3 = side_of(a, b, r->lon_max, r->lat_min);
     double s4 = side_of(a, b, r->lon_max, r->lat_max);
-    return !((s1 > 0 && s2 > 0 && s3 > 0 && s4 > 0) || (s1 < 0 && s2 < 0 && s3 < 0 && s4 < 0));
+    return !((s1 > 0 && s2 > 0 && s3 > 0 && s4 > 0) ||
+             (s1 < 0 && s2 < 0 && s3 < 0 && s4 < 0));
 }
 
-static enum yn_relation relate_polygon(const struct yn_region *region, const struct bounds *b)
+static enum yn_relation relate_polygon(const struct yn_region *region,
+                                       const struct bounds *b)
 {
     const struct yn_shape *shape = &region->shape;
     struct bounds r = {b->lat_min - EDGE_MARGIN_DEG, b->lat_max + EDGE_MARGIN_DEG,
@@ -322,7 +327,8 @@ static enum yn_relation relate_polygon(const struct yn_region *region, const str
     return polygon_contains(shape, corner) ? YN_INSIDE : YN_OUTSIDE;
 }
 
-enum yn_relation yn_region_relate(const struct yn_region *region, const struct yn_rect *rect)
+enum yn_relation yn_region_relate(const struct yn_region *region,
+                                  const struct yn_rect *rect)
 {
     struct bounds b = bounds_of(rect);
     switch (region->shape.kind) {

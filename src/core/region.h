@@ -22,9 +22,9 @@ struct yn_region {
     struct yn_shape shape; /* centre set for polygons too */
     double cos_lat;        /* of the centre */
     double sin_lat;
-    struct yn_band circle;   /* haversine a = sin^2(d / 2R) */
-    struct yn_band parallel; /* box: the same along the point's parallel */
-    struct yn_band dlat_deg; /* box: difference of latitude */
+    struct yn_band circle;     /* haversine a = sin^2(d / 2R) */
+    struct yn_band parallel;   /* box: the same along the point's parallel */
+    struct yn_band dlat_deg;   /* box: difference of latitude */
     struct yn_point low, high; /* polygon: corners of its bounding box */
 };
 
@@ -37,7 +37,8 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
 bool yn_region_contains(const struct yn_region *region, struct yn_point point);
 
 /* How the positions of cells in a rectangle lie; certified. */
-enum yn_relation yn_region_relate(const struct yn_region *region, const struct yn_rect *rect);
+enum yn_relation yn_region_relate(const struct yn_region *region,
+                                  const struct yn_rect *rect);
 
 /* Lower and upper bound on the haversine a between the centre and any position in the
  * rectangle. */

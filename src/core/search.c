@@ -33,8 +33,9 @@ struct walk {
     size_t limit;              /* stop at so many results */
 };
 
-static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf, size_t first,
-                               size_t last, const uint64_t *mask, size_t n_hits)
+static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf,
+                               size_t first, size_t last, const uint64_t *mask,
+                               size_t n_hits)
 {
     struct yn_search *search = walk->search;
     struct yn_pick pick = {leaf, (uint16_t)first, (uint16_t)last, YN_PICK_ALL};
@@ -357,7 +358,8 @@ bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
         if (!next_entry(search, &leaf, &i))
             return false;
         out_hit->position = position_of(leaf, i);
-        out_hit->distance_m = yn_distance_m(search->region.shape.center, out_hit->position);
+        out_hit->distance_m =
+            yn_distance_m(search->region.shape.center, out_hit->position);
     }
     out_hit->member = yn_leaf_member(leaf, i);
     out_hit->score = yn_leaf_score(leaf, i);

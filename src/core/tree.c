@@ -48,7 +48,8 @@ static bool is_shared(const struct yn_tree *tree, const struct yn_node *node)
 static size_t node_size(const struct yn_node *node)
 {
     if (node->level == YN_LEVEL_LONG)
-        return sizeof(struct yn_long) + ((const struct yn_long *)(const void *)node)->wire_len;
+        return sizeof(struct yn_long) +
+               ((const struct yn_long *)(const void *)node)->wire_len;
     return node->cap;
 }
 
@@ -73,7 +74,8 @@ static struct yn_inner *inner_new(struct yn_tree *tree, unsigned level)
     return inner;
 }
 
-static struct yn_leaf *leaf_new(struct yn_tree *tree, size_t cap, const struct yn_item *items,
+static struct yn_leaf *leaf_new(struct yn_tree *tree, size_t cap,
+                                const struct yn_item *items,
                                 const struct yn_leaf_plan *plan)
 {
     struct yn_leaf *leaf = yn_mem_take(&tree->mem, cap);
@@ -111,7 +113,8 @@ struct yn_record yn_record_of(struct yn_node *node)
 
 static struct yn_record inner_get(const struct yn_inner *inner, size_t i)
 {
-    return (struct yn_record){inner->key[i], inner->rect[i], inner->count[i], inner->child[i]};
+    return (struct yn_record){inner->key[i], inner->rect[i], inner->count[i],
+                              inner->child[i]};
 }
 
 static void inner_fill(struct yn_inner *inner, const struct yn_record *records, size_t n)
@@ -181,7 +184,8 @@ void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block)
 /* ---- descent ---- */
 
 /* The last child that starts at or before (key, member); 0 when none does. */
-static size_t inner_find(const struct yn_inner *inner, uint64_t key, struct yn_bytes member)
+static size_t inner_find(const struct yn_inner *inner, uint64_t key,
+                         struct yn_bytes member)
 {
     size_t low = 0, high = inner->head.n; /* first child with a first key above key */
     while (low < high) {
@@ -261,8 +265,8 @@ size_t yn_tree_count_below(const struct yn_view *view, uint64_t key, bool or_equ
         /* go into the last child that starts before the place looked for */
         const struct yn_inner *inner = yn_as_inner(node);
         size_t slot = 0;
-        while (slot + 1 < node->n && (inner->key[slot + 1] < key ||
-                                      (or_equal && inner->key[slot + 1] == key)))
+        while (slot + 1 < node->n &&
+               (inner->key[slot + 1] < key || (or_equal && inner->key[slot + 1] == key)))
             rank += inner->count[slot++];
         node = inner->child[slot];
     }
@@ -291,14 +295,15 @@ static void link_child(struct yn_tree *tree, struct yn_path *path, int depth,
         path->inner[depth - 1]->child[path->slot[depth - 1]] = node;
 }
 
-/* Replaces every node on the path that a view can see by a copy. Each copy is linked as soon
- * as it is made, so failure half-way leaves a whole tree. */
+/* Replaces every node on the path that a view can see by a copy. Each copy is linked as
+ * soon as it is made, so failure half-way leaves a whole tree. */
 static bool own_path(struct yn_tree *tree, struct yn_path *path)
 {
     if (tree->newest == NULL)
         return true;
     for (int d = 0; d <= path->depth; d++) {
-        struct yn_node *node = d < path->depth ? &path->inner[d]->head : &path->leaf->head;
+        struct yn_node *node =
+            d < path->depth ? &path->inner[d]->head : &path->leaf->head;
         if (!is_shared(tree, node))
             continue;
         struct yn_node *copy = node_copy(tree, node);
@@ -328,8 +333,8 @@ static void reserve_free(struct yn_tree *tree, struct reserve *reserve)
         yn_mem_give(&tree->mem, reserve->node[--reserve->n], sizeof(struct yn_inner));
 }
 
-/* Takes the inner nodes needed when the lowest inner node of the path gets one child more:
- * one for each full ancestor in a row, one for a new root. */
+/* Takes the inner nodes needed when the lowest inner node of the path gets one child
+ * more: one for each full ancestor in a row, one for a new root. */
 static bool reserve_take(struct yn_tree *tree, const struct yn_path *path,
                          struct reserve *reserve)
 {
@@ -352,7 +357,8 @@ static bool reserve_take(struct yn_tree *tree, const struct yn_path *path,
     return true;
 }
 
-/* Writes the exact records of the path's nodes into their parents, from inner node `depth`
+/* Writes the exact records of the path's nodes into their parents, from inner node
+ * `depth`
  * - 1 up to the root. */
 static void refresh_up(struct yn_path *path, int depth)
 {
@@ -426,8 +432,8 @@ static size_t content_size(const struct yn_leaf *leaf)
 
 static size_t item_size(const struct yn_item *item)
 {
-    return item->wire_len + yn_leaf_position_size(item->is_cell ? YN_LEAF_WIDE
-                                                                : YN_LEAF_GENERAL);
+    return item->wire_len +
+           yn_leaf_position_size(item->is_cell ? YN_LEAF_WIDE : YN_LEAF_GENERAL);
 }
 
 /* How large a block for this plan is: leaves of a larger set have one size, a set of one
@@ -472,12 +478,13 @@ static void choose_split(const struct yn_path *path, size_t added, struct repack
     size_t leaf_room = YN_LEAF_ENTRIES_MIN * (total / n_items);
     if (leaf_room < room)
         leaf_room = room;
-    /* sharing is worth it only when it leaves some room, or the next insert is here again */
+    /* sharing is worth it only when it leaves some room, or the next insert is here again
+     */
     repack->n_new = total <= n_old * leaf_room * 15 / 16 ? n_old : n_old + 1;
 }
 
-/* Packs the items into n_new leaves of about the same size. False: out of memory or, which
- * wants one leaf more, one of them would hold too many entries. */
+/* Packs the items into n_new leaves of about the same size. False: out of memory or,
+ * which wants one leaf more, one of them would hold too many entries. */
 static bool pack_leaves(struct yn_tree *tree, struct repack *repack)
 {
     size_t total = 0, done = 0, made = 0, from = 0;
@@ -549,7 +556,8 @@ static enum yn_status split_insert(struct yn_tree *tree, struct yn_path *path,
     return YN_OK;
 }
 
-/* Counts one entry more on the path and takes the leaf's new first key and rectangle over. */
+/* Counts one entry more on the path and takes the leaf's new first key and rectangle
+ * over. */
 static void note_insert(struct yn_path *path)
 {
     const struct yn_rect *rect = &path->leaf->rect;
@@ -675,7 +683,8 @@ static void merge_leaf(struct yn_tree *tree, struct yn_path *path)
     if (parent->head.n < 2 || content_size(path->leaf) > room / 3)
         return;
     size_t left = slot == 0 ? 0 : slot - 1;
-    struct yn_leaf *a = yn_as_leaf(parent->child[left]), *b = yn_as_leaf(parent->child[left + 1]);
+    struct yn_leaf *a = yn_as_leaf(parent->child[left]),
+                   *b = yn_as_leaf(parent->child[left + 1]);
     size_t n = (size_t)a->head.n + b->head.n;
     if (content_size(a) + content_size(b) > room * 3 / 4 || n > YN_LEAF_ENTRIES_MAX)
         return;
@@ -693,7 +702,8 @@ static void merge_leaf(struct yn_tree *tree, struct yn_path *path)
     node_drop(tree, &b->head);
 }
 
-/* Joins the inner node at `depth` with its right or left neighbour when both are small. */
+/* Joins the inner node at `depth` with its right or left neighbour when both are small.
+ */
 static void merge_inner(struct yn_tree *tree, struct yn_path *path, int depth)
 {
     struct yn_inner *parent = path->inner[depth - 1];
@@ -701,7 +711,8 @@ static void merge_inner(struct yn_tree *tree, struct yn_path *path, int depth)
     if (parent->head.n < 2 || path->inner[depth]->head.n > YN_TREE_FANOUT / 4)
         return;
     size_t left = slot == 0 ? 0 : slot - 1;
-    struct yn_inner *a = yn_as_inner(parent->child[left]), *b = yn_as_inner(parent->child[left + 1]);
+    struct yn_inner *a = yn_as_inner(parent->child[left]),
+                    *b = yn_as_inner(parent->child[left + 1]);
     if ((size_t)a->head.n + b->head.n > YN_TREE_FANOUT * 3 / 4)
         return;
     struct yn_inner *joined = inner_new(tree, a->head.level);
@@ -767,7 +778,8 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
     struct yn_rect before = leaf->rect;
     yn_leaf_remove(leaf, i);
     bool is_found;
-    size_t to = yn_leaf_lower_bound(leaf, key, yn_entry_member(bytes, entry.len), &is_found);
+    size_t to =
+        yn_leaf_lower_bound(leaf, key, yn_entry_member(bytes, entry.len), &is_found);
     bool is_moved = yn_leaf_insert(leaf, to, &changed);
     if (!is_moved) /* another format is needed: put it back, which always fits */
         yn_leaf_insert(leaf, i, &old);
@@ -799,7 +811,8 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit, void *ctx)
+void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
+                       void *ctx)
 {
     if (view->root != NULL)
         visit_subtree(view->root, key, visit, ctx);

@@ -28,8 +28,8 @@ struct yn_inner {
 struct yn_view {
     struct yn_node *root; /* NULL: empty */
     size_t count;
-    uint64_t epoch;        /* frozen: shows nodes born up to here */
-    struct yn_tree *tree;  /* NULL in the live view */
+    uint64_t epoch;       /* frozen: shows nodes born up to here */
+    struct yn_tree *tree; /* NULL in the live view */
     struct yn_view *older, *newer;
     struct yn_node *retired; /* what this view, and no newer one, still needs */
 };
@@ -78,11 +78,12 @@ typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
                        void *ctx);
 
-/* Builds the tree of an empty set from entries in strict order, one after the other. After a
- * failure the builder is to be freed, and the tree is still empty. */
+/* Builds the tree of an empty set from entries in strict order, one after the other.
+ * After a failure the builder is to be freed, and the tree is still empty. */
 struct yn_builder;
 struct yn_builder *yn_builder_new(struct yn_tree *tree);
-enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member, double score);
+enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
+                              double score);
 enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */
 void yn_builder_free(struct yn_builder *builder);
 

@@ -11,8 +11,8 @@ struct check {
 
 static bool is_same_rect(const struct yn_rect *a, const struct yn_rect *b)
 {
-    return a->lat_min == b->lat_min && a->lat_max == b->lat_max && a->lon_min == b->lon_min &&
-           a->lon_max == b->lon_max;
+    return a->lat_min == b->lat_min && a->lat_max == b->lat_max &&
+           a->lon_min == b->lon_min && a->lon_max == b->lon_max;
 }
 
 static const char *check_entry(struct check *check, const struct yn_leaf *leaf, size_t i)

@@ -18,8 +18,8 @@
 const char *yn_status_text(enum yn_status status)
 {
     switch (status) {
-#define YN_STATUS_CASE(name, value, text)                                                  \
-    case YN_##name:                                                                        \
+#define YN_STATUS_CASE(name, value, text) \
+    case YN_##name:                       \
         return text;
         YN_STATUS_MAP(YN_STATUS_CASE)
 #undef YN_STATUS_CASE
@@ -54,8 +54,8 @@ struct yn_zset *yn_zset_new(const struct yn_options *options)
     yn_tree_init(&set->tree, options);
     set->tree.mem.used = sizeof *set;
     set->dict = NULL;
-    set->seed = options != NULL && options->hash_seed != 0 ? options->hash_seed
-                                                           : process_seed();
+    set->seed =
+        options != NULL && options->hash_seed != 0 ? options->hash_seed : process_seed();
     set->is_dead = false;
     return set;
 }
@@ -198,7 +198,8 @@ static bool make_entry(struct yn_zset *set, struct yn_bytes member, char *space,
     return true;
 }
 
-static enum yn_status add_member(struct yn_zset *set, struct yn_bytes member, double score)
+static enum yn_status add_member(struct yn_zset *set, struct yn_bytes member,
+                                 double score)
 {
     char space[YN_MEMBER_INLINE_MAX + 16];
     struct yn_bytes entry;
@@ -227,8 +228,8 @@ static enum yn_status add_member(struct yn_zset *set, struct yn_bytes member, do
     return YN_OK;
 }
 
-/* Gives a member that is at `path` another score: the tree gets the new entry, then loses the
- * old one, which needs memory only where a view shows its leaf. */
+/* Gives a member that is at `path` another score: the tree gets the new entry, then loses
+ * the old one, which needs memory only where a view shows its leaf. */
 static enum yn_status move_member(struct yn_zset *set, struct yn_path *path,
                                   struct yn_bytes member, double score)
 {
@@ -245,7 +246,8 @@ static enum yn_status move_member(struct yn_zset *set, struct yn_path *path,
     struct yn_bytes entry = yn_leaf_entry(path->leaf, path->i);
     memcpy(space, entry.data, entry.len);
     entry.data = space;
-    member = yn_entry_member(space, entry.len); /* the caller's may be a slice of the leaf */
+    member =
+        yn_entry_member(space, entry.len); /* the caller's may be a slice of the leaf */
     yn_tree_find(&set->tree.live, yn_key_of_score(score), member, path);
     enum yn_status status = insert_at(set, path, score, entry);
     if (status == YN_OK) {
@@ -287,7 +289,8 @@ enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member, double s
     return status;
 }
 
-enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member, bool *out_removed)
+enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member,
+                              bool *out_removed)
 {
     struct yn_path path;
     if (out_removed != NULL)
@@ -301,7 +304,8 @@ enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member, bool 
     enum yn_status status = yn_tree_remove(&set->tree, &path);
     if (status != YN_OK)
         return status;
-    /* `member` may be a slice of the entry that is gone: use only the hash from here on */
+    /* `member` may be a slice of the entry that is gone: use only the hash from here on
+     */
     if (set->dict != NULL)
         yn_dict_remove(set->dict, hash, score);
     if (block != NULL)
@@ -314,8 +318,9 @@ enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member, bool 
 
 /* ---- whole sets ---- */
 
-enum yn_status yn_zset_build(const struct yn_options *options, const struct yn_entry *entries,
-                             size_t n_entries, struct yn_zset **out_set)
+enum yn_status yn_zset_build(const struct yn_options *options,
+                             const struct yn_entry *entries, size_t n_entries,
+                             struct yn_zset **out_set)
 {
     struct yn_zset *set = yn_zset_new(options);
     if (set == NULL)

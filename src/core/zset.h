@@ -16,6 +16,7 @@ struct yn_zset {
 enum yn_status yn_zset_index(struct yn_zset *set);
 
 /* Finds a member's place. */
-bool yn_zset_locate(const struct yn_zset *set, struct yn_bytes member, struct yn_path *out_path);
+bool yn_zset_locate(const struct yn_zset *set, struct yn_bytes member,
+                    struct yn_path *out_path);
 
 #endif

@@ -50,8 +50,9 @@ static inline uint64_t model_seed(void)
     const char *text = getenv("YN_SEED");
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = text != NULL ? strtoull(text, NULL, 0)
-                                 : (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
+    uint64_t seed = text != NULL
+                        ? strtoull(text, NULL, 0)
+                        : (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
     fprintf(stderr, "YN_SEED=%llu\n", (unsigned long long)seed);
     return seed;
 }
@@ -63,12 +64,12 @@ static inline size_t model_rounds(size_t n)
     return text != NULL ? n * strtoull(text, NULL, 10) / 100 + 1 : n;
 }
 
-#define MODEL_FAIL(...)                                                                    \
-    do {                                                                                   \
-        fprintf(stderr, "FAILED %s:%d: ", __FILE__, __LINE__);                             \
-        fprintf(stderr, __VA_ARGS__);                                                      \
-        fputc('\n', stderr);                                                               \
-        exit(1);                                                                           \
+#define MODEL_FAIL(...)                                        \
+    do {                                                       \
+        fprintf(stderr, "FAILED %s:%d: ", __FILE__, __LINE__); \
+        fprintf(stderr, __VA_ARGS__);                          \
+        fputc('\n', stderr);                                   \
+        exit(1);                                               \
     } while (0)
 
 #endif

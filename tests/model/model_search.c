@@ -1,12 +1,12 @@
 /*
  * model_search.c: random searches against brute force over all members.
  *
- * Every data set is searched with random circles, boxes and polygons, in every order, with
- * and without limits, while members are added, moved and removed; frozen views are
+ * Every data set is searched with random circles, boxes and polygons, in every order,
+ * with and without limits, while members are added, moved and removed; frozen views are
  * searched after the set has changed and must give the old answers. The expected answer
  * comes from the exact predicate applied to every member's decoded position, and from
- * sorting: no part of the index is used for it (but the nine cells, which are compared with
- * redis-server elsewhere, give the unsorted order).
+ * sorting: no part of the index is used for it (but the nine cells, which are compared
+ * with redis-server elsewhere, give the unsorted order).
  */
 #include "model.h"
 
@@ -30,8 +30,19 @@ struct data {
 };
 
 enum kind {
-    UNIFORM, CLUSTERED, NORTH_POLE, SOUTH_POLE, ANTIMERIDIAN, LIMITS, ONE_PLACE, FEW_PLACES,
-    LATTICE, ODD_SCORES, ONE_CELL_ROW, CITY, N_KINDS
+    UNIFORM,
+    CLUSTERED,
+    NORTH_POLE,
+    SOUTH_POLE,
+    ANTIMERIDIAN,
+    LIMITS,
+    ONE_PLACE,
+    FEW_PLACES,
+    LATTICE,
+    ODD_SCORES,
+    ONE_CELL_ROW,
+    CITY,
+    N_KINDS
 };
 
 static struct yn_bytes name_of(const struct point *p)
@@ -48,7 +59,8 @@ static double clamp(double x, double limit)
 
 static double lattice_score(struct rng *rng)
 {
-    /* corners and neighbours of large cells: indices around multiples of a power of two */
+    /* corners and neighbours of large cells: indices around multiples of a power of two
+     */
     uint32_t step = (uint32_t)1 << (10 + rng_below(rng, 16));
     uint32_t lat = (uint32_t)rng_below(rng, ((1u << 26) / step) + 1) * step;
     uint32_t lon = (uint32_t)rng_below(rng, ((1u << 26) / step) + 1) * step;
@@ -59,9 +71,20 @@ static double lattice_score(struct rng *rng)
 
 static double odd_score(struct rng *rng)
 {
-    static const double odd[] = {-1, 0.5, -0.0, 1e300, -1e300, INFINITY, -INFINITY,
-                                 3377699720527872.5, 4503599627370496.0, 9007199254740992.0,
-                                 18014398509481984.0, 13510798882111488.0, -3.5, 1e17};
+    static const double odd[] = {-1,
+                                 0.5,
+                                 -0.0,
+                                 1e300,
+                                 -1e300,
+                                 INFINITY,
+                                 -INFINITY,
+                                 3377699720527872.5,
+                                 4503599627370496.0,
+                                 9007199254740992.0,
+                                 18014398509481984.0,
+                                 13510798882111488.0,
+                                 -3.5,
+                                 1e17};
     if (rng_below(rng, 3) == 0)
         return odd[rng_below(rng, sizeof odd / sizeof odd[0])];
     return (double)(rng_next(rng) >> 11) * (rng_below(rng, 2) ? 1 : -0.25);
@@ -135,16 +158,16 @@ static void fill(struct rng *rng, struct yn_zset *set, struct data *data, enum k
 {
     for (size_t i = 0; i < n; i++) {
         struct point *p = &data->points[data->n++];
-        p->len = (size_t)snprintf(p->name, sizeof p->name, kind % 2 ? "%zu" : "m%07zu",
-                                  i + 1);
+        p->len =
+            (size_t)snprintf(p->name, sizeof p->name, kind % 2 ? "%zu" : "m%07zu", i + 1);
         set_score(p, random_score(rng, kind));
         if (yn_zset_put(set, name_of(p), p->score, NULL) != YN_OK)
             MODEL_FAIL("put");
     }
 }
 
-static void change(struct rng *rng, struct yn_zset *set, struct data *data, enum kind kind,
-                   size_t *next_id)
+static void change(struct rng *rng, struct yn_zset *set, struct data *data,
+                   enum kind kind, size_t *next_id)
 {
     if (data->n > 0 && rng_below(rng, 3) == 0) {
         size_t i = rng_below(rng, data->n);
@@ -199,7 +222,8 @@ static void random_polygon(struct rng *rng, struct yn_shape *shape)
     shape->n_vertices = n;
 }
 
-static struct yn_query random_query(struct rng *rng, const struct data *data, enum kind kind)
+static struct yn_query random_query(struct rng *rng, const struct data *data,
+                                    enum kind kind)
 {
     struct yn_query query = {.shape = {.kind = (enum yn_shape_kind)rng_below(rng, 3)}};
     struct yn_shape *shape = &query.shape;
@@ -231,8 +255,8 @@ static struct yn_query random_query(struct rng *rng, const struct data *data, en
         random_polygon(rng, shape);
     query.order = (enum yn_order)rng_below(rng, 3);
     if (rng_below(rng, 2))
-        query.limit = rng_below(rng, 3) ? 1 + rng_below(rng, 20)
-                                        : 1 + rng_below(rng, data->n + 2);
+        query.limit =
+            rng_below(rng, 3) ? 1 + rng_below(rng, 20) : 1 + rng_below(rng, data->n + 2);
     query.any = rng_below(rng, 2);
     return query;
 }
@@ -244,7 +268,8 @@ static bool is_in_polygon(const struct yn_shape *shape, struct yn_point p)
     bool is_in = false;
     for (size_t i = 0; i < shape->n_vertices; i++) {
         struct yn_point a = shape->vertices[i];
-        struct yn_point b = shape->vertices[(i + shape->n_vertices - 1) % shape->n_vertices];
+        struct yn_point b =
+            shape->vertices[(i + shape->n_vertices - 1) % shape->n_vertices];
         if ((a.lat > p.lat) == (b.lat > p.lat))
             continue;
         if (p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon)
@@ -333,9 +358,11 @@ static size_t expected_answer(const struct data *data, const struct yn_query *qu
 static void describe(const struct yn_query *query)
 {
     const struct yn_shape *s = &query->shape;
-    fprintf(stderr, "shape %d centre %.17g,%.17g radius %.17g box %.17g x %.17g order %d "
-            "limit %zu any %d\n", (int)s->kind, s->center.lon, s->center.lat, s->radius_m,
-            s->width_m, s->height_m, (int)query->order, query->limit, (int)query->any);
+    fprintf(stderr,
+            "shape %d centre %.17g,%.17g radius %.17g box %.17g x %.17g order %d "
+            "limit %zu any %d\n",
+            (int)s->kind, s->center.lon, s->center.lat, s->radius_m, s->width_m,
+            s->height_m, (int)query->order, query->limit, (int)query->any);
     for (size_t i = 0; s->kind == YN_POLYGON && i < s->n_vertices; i++)
         fprintf(stderr, "  %.17g,%.17g\n", s->vertices[i].lon, s->vertices[i].lat);
 }
@@ -351,11 +378,12 @@ static void compare_hits(struct yn_search *search, const struct yn_query *query,
         }
         if (yn_bytes_compare(hit.member, name_of(&wanted[i])) != 0 ||
             hit.score != wanted[i].score || hit.distance_m != wanted[i].distance_m ||
-            hit.position.lon != wanted[i].at.lon || hit.position.lat != wanted[i].at.lat) {
+            hit.position.lon != wanted[i].at.lon ||
+            hit.position.lat != wanted[i].at.lat) {
             describe(query);
             MODEL_FAIL("result %zu is %.*s at %.17g m, not %s at %.17g m", i,
-                       (int)hit.member.len, hit.member.data, hit.distance_m, wanted[i].name,
-                       wanted[i].distance_m);
+                       (int)hit.member.len, hit.member.data, hit.distance_m,
+                       wanted[i].name, wanted[i].distance_m);
         }
     }
     if (yn_search_next(search, &hit))
@@ -385,8 +413,8 @@ static void compare_runs(struct yn_search *search, const struct yn_query *query,
         MODEL_FAIL("runs end at %zu of %zu", at, n);
 }
 
-static void search_once(struct rng *rng, const struct yn_view *view, const struct data *data,
-                        enum kind kind, struct point *wanted)
+static void search_once(struct rng *rng, const struct yn_view *view,
+                        const struct data *data, enum kind kind, struct point *wanted)
 {
     struct yn_query query = random_query(rng, data, kind);
     struct yn_search *search;
@@ -454,6 +482,7 @@ int main(void)
             done += per_set;
         }
     }
-    printf("%zu searches over %zu data sets\n%zu passed, 0 failed\n", done, n_sets, n_sets);
+    printf("%zu searches over %zu data sets\n%zu passed, 0 failed\n", done, n_sets,
+           n_sets);
     return 0;
 }

@@ -56,13 +56,31 @@ static void model_free(struct model *model)
 
 /* ---- one run's flavour ---- */
 
-enum { SCORE_CELLS, SCORE_CLUSTER, SCORE_ONE, SCORE_FEW, SCORE_ODD, SCORE_MIXED, N_SCORES };
+enum {
+    SCORE_CELLS,
+    SCORE_CLUSTER,
+    SCORE_ONE,
+    SCORE_FEW,
+    SCORE_ODD,
+    SCORE_MIXED,
+    N_SCORES
+};
 enum { MEMBER_NUMBER, MEMBER_EIGHT, MEMBER_MIXED, MEMBER_LONG, N_MEMBERS };
 
 static double random_score(struct rng *rng, int kind)
 {
-    static const double odd[] = {-1, -0.0, 0, 1e300, -1e300, 0.5, 3.25, INFINITY, -INFINITY,
-                                 4503599627370496.0, 9007199254740993.0, 5e-324};
+    static const double odd[] = {-1,
+                                 -0.0,
+                                 0,
+                                 1e300,
+                                 -1e300,
+                                 0.5,
+                                 3.25,
+                                 INFINITY,
+                                 -INFINITY,
+                                 4503599627370496.0,
+                                 9007199254740993.0,
+                                 5e-324};
     switch (kind) {
     case SCORE_CELLS:
         return (double)(rng_next(rng) >> 12);
@@ -147,7 +165,8 @@ static void check_counts(struct rng *rng, const struct yn_view *view,
         MODEL_FAIL("count below %g", score);
 }
 
-static void check_member(struct yn_zset *set, const struct model *model, struct yn_bytes member)
+static void check_member(struct yn_zset *set, const struct model *model,
+                         struct yn_bytes member)
 {
     double score;
     size_t rank, at = 0;
@@ -170,8 +189,8 @@ static void note_seen(void *ctx, struct yn_bytes member, double score)
 {
     struct seen *seen = ctx;
     struct pair wanted = {(char *)(uintptr_t)member.data, member.len, score};
-    struct pair *at = bsearch(&wanted, seen->model->pairs, seen->model->n, sizeof *at,
-                              compare_pairs);
+    struct pair *at =
+        bsearch(&wanted, seen->model->pairs, seen->model->n, sizeof *at, compare_pairs);
     if (at == NULL)
         MODEL_FAIL("scan shows %.*s with a wrong score", (int)member.len, member.data);
     seen->times[at - seen->model->pairs]++;
@@ -199,7 +218,9 @@ static void check_encoding(struct yn_zset *set, const struct model *model)
     struct yn_zset *copy;
     if (yn_view_encode(yn_zset_view(set), &data, &len) != YN_OK ||
         yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy) != YN_OK)
-        MODEL_FAIL("set does not encode and decode: %s", yn_status_text(yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy)));
+        MODEL_FAIL(
+            "set does not encode and decode: %s",
+            yn_status_text(yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy)));
     const char *wrong = yn_zset_check(copy);
     if (wrong != NULL)
         MODEL_FAIL("decoded set: %s", wrong);
@@ -215,12 +236,12 @@ static void check_encoding(struct yn_zset *set, const struct model *model)
 
 /* ---- a run ---- */
 
-static void apply(struct rng *rng, struct yn_zset *set, struct model *model, int score_kind,
-                  int member_kind, size_t n_ids, bool shrinks)
+static void apply(struct rng *rng, struct yn_zset *set, struct model *model,
+                  int score_kind, int member_kind, size_t n_ids, bool shrinks)
 {
     char name[512];
-    struct yn_bytes member = {name,
-                              random_member(rng, member_kind, rng_below(rng, n_ids), name)};
+    struct yn_bytes member = {
+        name, random_member(rng, member_kind, rng_below(rng, n_ids), name)};
     size_t at = 0;
     while (at < model->n && yn_bytes_compare(bytes_of(&model->pairs[at]), member) != 0)
         at++;
@@ -258,7 +279,8 @@ static void apply(struct rng *rng, struct yn_zset *set, struct model *model, int
     qsort(model->pairs, model->n, sizeof *model->pairs, compare_pairs);
 }
 
-static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids, size_t n_steps)
+static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids,
+                size_t n_steps)
 {
     struct yn_zset *set = yn_zset_new(NULL);
     struct model model = {malloc((n_ids + 1) * sizeof *model.pairs), 0};

@@ -4,8 +4,8 @@
  * Random changes against a plain array are in tests/model/.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,8 +87,10 @@ static void puts_finds_and_removes(void **state)
 static void takes_every_double_but_nan(void **state)
 {
     (void)state;
-    static const double scores[] = {INFINITY, -INFINITY, 0, 5e-324, -5e-324, 1.7e308, -1.7e308,
-                                    0.1, -1, 4503599627370495.0, 4503599627370496.0};
+    static const double scores[] = {
+        INFINITY,          -INFINITY, 0,   5e-324, -5e-324,
+        1.7e308,           -1.7e308,  0.1, -1,     4503599627370495.0,
+        4503599627370496.0};
     struct yn_zset *set = yn_zset_new(NULL);
     enum yn_change change;
     char space[24];
@@ -112,8 +114,8 @@ static void members_are_any_bytes(void **state)
 {
     (void)state;
     struct yn_zset *set = yn_zset_new(NULL);
-    static const struct yn_bytes odd[] = {{NULL, 0}, {"\0", 1}, {"\0\0", 2}, {"a\r\nb", 4},
-                                          {"$1\r\n", 4}, {"\xff\xfe", 2}};
+    static const struct yn_bytes odd[] = {{NULL, 0},     {"\0", 1},     {"\0\0", 2},
+                                          {"a\r\nb", 4}, {"$1\r\n", 4}, {"\xff\xfe", 2}};
     const size_t n = sizeof odd / sizeof odd[0];
     for (size_t i = 0; i < n; i++)
         assert_int_equal(yn_zset_put(set, odd[i], 1, NULL), YN_OK);
@@ -134,8 +136,9 @@ static void members_of_every_length(void **state)
     struct yn_zset *set = yn_zset_new(NULL);
     memset(space, 'x', sizeof space);
     for (size_t len = 0; len < sizeof space; len++)
-        assert_int_equal(yn_zset_put(set, (struct yn_bytes){space, len}, (double)(len % 7), NULL),
-                         YN_OK);
+        assert_int_equal(
+            yn_zset_put(set, (struct yn_bytes){space, len}, (double)(len % 7), NULL),
+            YN_OK);
     assert_sound(set);
     for (size_t len = 0; len < sizeof space; len++) {
         double score;
@@ -144,7 +147,8 @@ static void members_of_every_length(void **state)
     }
     for (size_t len = 0; len < sizeof space; len += 2) {
         bool removed;
-        assert_int_equal(yn_zset_remove(set, (struct yn_bytes){space, len}, &removed), YN_OK);
+        assert_int_equal(yn_zset_remove(set, (struct yn_bytes){space, len}, &removed),
+                         YN_OK);
         assert_true(removed);
     }
     assert_sound(set);
@@ -159,10 +163,12 @@ static void a_member_of_512_megabytes(void **state)
     memset(huge, 'h', YN_MEMBER_MAX + 1);
     struct yn_zset *set = yn_zset_new(NULL);
     double score;
-    assert_int_equal(yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX + 1}, 1, NULL),
-                     YN_ERANGE);
-    assert_int_equal(yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX}, 1, NULL), YN_OK);
-    assert_int_equal(yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX}, 2, NULL), YN_OK);
+    assert_int_equal(
+        yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX + 1}, 1, NULL), YN_ERANGE);
+    assert_int_equal(yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX}, 1, NULL),
+                     YN_OK);
+    assert_int_equal(yn_zset_put(set, (struct yn_bytes){huge, YN_MEMBER_MAX}, 2, NULL),
+                     YN_OK);
     assert_true(yn_zset_find(set, (struct yn_bytes){huge, YN_MEMBER_MAX}, &score));
     assert_true(score == 2);
     assert_sound(set);
@@ -187,7 +193,8 @@ static void a_crowded_cell(void **state)
     assert_int_equal(rank, n - 1);
     assert_sound(set);
     for (size_t i = 0; i < n; i += 3)
-        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i), NULL), YN_OK);
+        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i), NULL),
+                         YN_OK);
     assert_sound(set);
     yn_zset_free(set);
 }
@@ -203,7 +210,8 @@ static void views_keep_what_they_saw(void **state)
     size_t used = yn_zset_memory(set);
     assert_int_equal(yn_zset_freeze(set, &view), YN_OK);
     for (size_t i = 0; i < 5000; i++)
-        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i + 1), NULL), YN_OK);
+        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i + 1), NULL),
+                         YN_OK);
     assert_int_equal(yn_zset_freeze(set, &later), YN_OK);
     for (size_t i = 0; i < 5000; i++)
         assert_int_equal(yn_zset_remove(set, number(i, space), NULL), YN_OK);
@@ -214,7 +222,8 @@ static void views_keep_what_they_saw(void **state)
     yn_view_free(later);
     struct yn_cursor cursor;
     size_t n = 0;
-    for (bool is_at = yn_cursor_seek(&cursor, view, 0); is_at; is_at = yn_cursor_next(&cursor)) {
+    for (bool is_at = yn_cursor_seek(&cursor, view, 0); is_at;
+         is_at = yn_cursor_next(&cursor)) {
         struct yn_entry entry = yn_cursor_entry(&cursor);
         assert_true(entry.score == spread_score(strtoull(entry.member.data, NULL, 10)));
         n++;
@@ -309,8 +318,8 @@ static enum yn_status change_remove(struct yn_zset *set)
 }
 
 /*
- * Fails the 1st, 2nd, 3rd ... allocation of a change until it succeeds. After each failure the
- * set must hold what it held, be sound, and have lost no memory.
+ * Fails the 1st, 2nd, 3rd ... allocation of a change until it succeeds. After each
+ * failure the set must hold what it held, be sound, and have lost no memory.
  */
 static void sweep(size_t n, double (*score)(size_t), change_fn change, bool is_frozen)
 {
@@ -352,8 +361,8 @@ static void allocation_failures_change_nothing(void **state)
 {
     (void)state;
     static const size_t sizes[] = {0, 1, 60, 105, 110, 115, 120, 400, 3000};
-    static const change_fn changes[] = {change_add, change_add_long, change_add_odd, change_move,
-                                        change_move_odd, change_remove};
+    static const change_fn changes[] = {change_add,  change_add_long, change_add_odd,
+                                        change_move, change_move_odd, change_remove};
     memset(long_name, 'l', sizeof long_name);
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t c = 0; c < sizeof changes / sizeof changes[0]; c++)
@@ -377,11 +386,13 @@ static void random_allocation_failures(void **state)
     for (size_t i = 0; i < 20000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         size_t id = random >> 33 & 4095;
-        double score = random >> 62 == 0 ? (double)(random >> 40) / 8 : spread_score(random >> 20);
+        double score =
+            random >> 62 == 0 ? (double)(random >> 40) / 8 : spread_score(random >> 20);
         failing.left = random >> 50 & 7;
         size_t count = yn_zset_count(set);
-        enum yn_status status = random >> 60 < 5 ? yn_zset_remove(set, number(id, space), NULL)
-                                                 : yn_zset_put(set, number(id, space), score, NULL);
+        enum yn_status status = random >> 60 < 5
+                                    ? yn_zset_remove(set, number(id, space), NULL)
+                                    : yn_zset_put(set, number(id, space), score, NULL);
         failing.left = SIZE_MAX;
         n_failed += status != YN_OK;
         if (status != YN_OK)
@@ -402,7 +413,8 @@ static void building_survives_allocation_failure(void **state)
     static char names[2000][300];
     for (size_t i = 0; i < 2000; i++) {
         int len = sprintf(names[i], "%06zu", i);
-        entries[i] = (struct yn_entry){{names[i], i % 50 == 0 ? 299 : (size_t)len}, (double)i};
+        entries[i] =
+            (struct yn_entry){{names[i], i % 50 == 0 ? 299 : (size_t)len}, (double)i};
     }
     enum yn_status status = YN_ENOMEM;
     for (size_t fail_at = 0; status == YN_ENOMEM; fail_at++) {
@@ -430,11 +442,13 @@ static void searching_survives_allocation_failure(void **state)
     struct yn_zset *set = yn_zset_new(&options);
     char space[24];
     for (size_t i = 0; i < 3000; i++)
-        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i), NULL), YN_OK);
+        assert_int_equal(yn_zset_put(set, number(i, space), spread_score(i), NULL),
+                         YN_OK);
     for (int order = 0; order < 3; order++) {
         for (size_t limit = 0; limit < 200; limit += 99) {
             struct yn_query query = {.shape = {.kind = YN_CIRCLE, .radius_m = 7e6},
-                                     .order = (enum yn_order)order, .limit = limit};
+                                     .order = (enum yn_order)order,
+                                     .limit = limit};
             enum yn_status status = YN_ENOMEM;
             for (size_t fail_at = 0; status != YN_OK; fail_at++) {
                 struct yn_search *search = NULL;
@@ -476,7 +490,7 @@ static void build_finds_a_member_twice_in_a_large_set(void **state)
     (void)state;
     const size_t n = 5000;
     struct yn_entry *entries = calloc(n, sizeof *entries);
-    char (*names)[16] = calloc(n, sizeof *names);
+    char(*names)[16] = calloc(n, sizeof *names);
     for (size_t i = 0; i < n; i++) {
         int len = sprintf(names[i], "%zu", i == n - 1 ? (size_t)17 : i);
         entries[i] = (struct yn_entry){{names[i], (size_t)len}, (double)i * 1000003};
@@ -499,11 +513,13 @@ static void decode_refuses_every_flipped_bit_and_cut(void **state)
     assert_int_equal(yn_view_encode(yn_zset_view(set), &data, &len), YN_OK);
     for (size_t bit = 0; bit < len * 8; bit++) {
         data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
-        assert_int_not_equal(yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy), YN_OK);
+        assert_int_not_equal(yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy),
+                             YN_OK);
         data[bit / 8] = (char)(data[bit / 8] ^ 1 << bit % 8);
     }
     for (size_t cut = 0; cut < len; cut++)
-        assert_int_not_equal(yn_zset_decode(NULL, (struct yn_bytes){data, cut}, &copy), YN_OK);
+        assert_int_not_equal(yn_zset_decode(NULL, (struct yn_bytes){data, cut}, &copy),
+                             YN_OK);
     assert_int_equal(yn_zset_decode(NULL, (struct yn_bytes){data, len}, &copy), YN_OK);
     char *a = contents(set), *b = contents(copy);
     assert_string_equal(a, b);
