@@ -383,7 +383,7 @@ struct refresh {
     struct segment *segment;
     struct segment *into; /* grow: the larger segment; else NULL: tags change in place */
     uint64_t code;
-    uint64_t *done; /* a bit for each slot of `segment` that is refreshed */
+    uint64_t done[MAIN_SLOTS / 64 + 1]; /* a bit for each slot that is refreshed */
     size_t n_walked, n_done;
     bool has_failed;
 };
@@ -433,18 +433,23 @@ static bool refresh_member(void *ctx, struct yn_bytes member)
 /* Visits the members behind all entries of r->segment. */
 static void refresh_walk(struct refresh *r, const struct yn_view *view)
 {
-    uint64_t done[MAIN_SLOTS / 64 + 1];
     struct segment *segment = r->segment;
-    memset(done, 0, sizeof done);
-    r->done = done;
-    for (size_t at = 0; at < (bucket_mask(segment) + 1) * SLOTS; at++) {
+    size_t n_slots = (bucket_mask(segment) + 1) * SLOTS;
+    memset(r->done, 0, sizeof r->done);
+    for (size_t at = 0; at < n_slots; at++) {
+        /* the members of a segment lie anywhere: fetch the leaves of the next buckets */
+        for (size_t k = 0; at % SLOTS == 0 && k < SLOTS && at + SLOTS < n_slots; k++) {
+            uint64_t next = segment->bucket[at / SLOTS + 1][k];
+            if (next != 0)
+                yn_tree_prefetch(view, yn_key_of_score((double)(next & CODE_MASK)));
+        }
         uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
-        if (entry == 0 || done[at / 64] >> at % 64 & 1)
+        if (entry == 0 || r->done[at / 64] >> at % 64 & 1)
             continue;
         r->code = entry & CODE_MASK;
         r->n_walked = 0;
         yn_tree_visit_key(view, yn_key_of_score((double)r->code), refresh_member, r);
-        assert(done[at / 64] >> at % 64 & 1);
+        assert(r->done[at / 64] >> at % 64 & 1);
     }
 }
 

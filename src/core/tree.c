@@ -811,6 +811,26 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
+void yn_tree_prefetch(const struct yn_view *view, uint64_t key)
+{
+    const struct yn_node *node = view->root;
+    while (node != NULL && node->level > 0) {
+        const struct yn_inner *inner = yn_as_inner(node);
+        size_t low = 0, high = node->n;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (inner->key[middle] < key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        node = inner->child[low > 0 ? low - 1 : 0];
+    }
+    /* header and positions; which members will be looked at is not known */
+    for (size_t at = 0; node != NULL && at < 512; at += 64)
+        __builtin_prefetch((const char *)node + at);
+}
+
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
                        void *ctx)
 {

@@ -73,6 +73,9 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
  * its ends. Returns false, nothing changed, when that is not possible. */
 bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
 
+/* Asks the processor to fetch the leaf where entries with this key start. */
+void yn_tree_prefetch(const struct yn_view *view, uint64_t key);
+
 /* Visits the members with this key until visit returns false. */
 typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
