@@ -64,14 +64,22 @@ typedef void (*cmd_fn)(struct cmd_call *call);
 /* ---- the table ---- */
 
 /* Flags as COMMAND INFO shows them: the bit order is the order of the texts. */
-#define CMD_FLAG_MAP(X)                                                                 \
-    X(WRITE, "write")                                                                   \
-    X(READONLY, "readonly")                                                             \
-    X(DENYOOM, "denyoom") X(ADMIN, "admin") X(PUBSUB, "pubsub") X(NOSCRIPT, "noscript") \
-        X(BLOCKING, "blocking") X(LOADING, "loading") X(STALE, "stale")                 \
-            X(SKIP_MONITOR, "skip_monitor") X(SKIP_SLOWLOG, "skip_slowlog")             \
-                X(FAST, "fast") X(NO_AUTH, "no_auth") X(MOVABLEKEYS, "movablekeys")     \
-                    X(ALLOW_BUSY, "allow_busy")
+#define CMD_FLAG_MAP(X)             \
+    X(WRITE, "write")               \
+    X(READONLY, "readonly")         \
+    X(DENYOOM, "denyoom")           \
+    X(ADMIN, "admin")               \
+    X(PUBSUB, "pubsub")             \
+    X(NOSCRIPT, "noscript")         \
+    X(BLOCKING, "blocking")         \
+    X(LOADING, "loading")           \
+    X(STALE, "stale")               \
+    X(SKIP_MONITOR, "skip_monitor") \
+    X(SKIP_SLOWLOG, "skip_slowlog") \
+    X(FAST, "fast")                 \
+    X(NO_AUTH, "no_auth")           \
+    X(MOVABLEKEYS, "movablekeys")   \
+    X(ALLOW_BUSY, "allow_busy")
 
 enum cmd_flag_bit {
 #define CMD_FLAG_BIT(name, text) CMD_FLAG_BIT_##name,

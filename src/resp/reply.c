@@ -90,9 +90,8 @@ struct yn_reply_parser {
     uint64_t value_at; /* its offset */
     struct yn_buf line;
 
-    /* the bulk under way */
-    struct block
-        *body_block; /* its own block, not in the chain yet; NULL: in the chain */
+    /* the bulk under way; a block of its own joins the chain at the end (NULL: none) */
+    struct block *body_block;
     char *body;
     size_t body_len, body_cap;
     size_t body_want;      /* length announced so far */

@@ -85,8 +85,7 @@ const char *yn_reply_parser_error(const struct yn_reply_parser *parser);
 /* After BAD: where the wrong line or byte begins; else the number of bytes understood. */
 uint64_t yn_reply_parser_offset(const struct yn_reply_parser *parser);
 
-/* Frees a reply that yn_reply_next handed out, with all that hangs on it. NULL is fine.
- */
+/* Frees a reply that yn_reply_next handed out, with all it holds. NULL is fine. */
 void yn_reply_free(struct yn_reply *reply);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 
+/* server_table.c. Ended by a NULL name. */
 extern const struct cmd_spec server_table[];
 
 /* server_cmds.c */

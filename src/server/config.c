@@ -631,7 +631,8 @@ bool config_load_file(struct config *config, const char *path, char *error)
     return ok;
 }
 
-bool config_load_args(struct config *config, int n_words, char *const *words, char *error)
+bool config_load_args(struct config *config, int n_words, const char *const *words,
+                      char *error)
 {
     int i = 0;
     bool ok = true;

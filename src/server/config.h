@@ -89,7 +89,7 @@ bool config_load_text(struct config *config, struct yn_bytes text, const char *o
 /* Reads a file ("-": standard input) the same way. */
 bool config_load_file(struct config *config, const char *path, char *error);
 /* Reads "--option value ..." words of a command line. */
-bool config_load_args(struct config *config, int n_words, char *const *words,
+bool config_load_args(struct config *config, int n_words, const char *const *words,
                       char *error);
 
 #endif

@@ -290,7 +290,8 @@ static void reply_protocol_error(struct conn *conn)
 {
     char text[160];
     int n = snprintf(text, sizeof text, "ERR %s", conn->request.error);
-    yn_write_error(&conn->out, (struct yn_bytes){text, (size_t)n});
+    if (conn->reply == CONN_REPLY_ON) /* CLIENT REPLY silences this one too */
+        yn_write_error(&conn->out, (struct yn_bytes){text, (size_t)n});
     stats_count_error(&conn->loop->stats, (struct yn_bytes){text, (size_t)n});
     log_verbose("client %s: %s", conn->address, conn->request.error);
     conn_finish(conn);

@@ -58,14 +58,16 @@ static void refuse(struct conn *conn, const char *text)
     "configuration, or CONFIG SET requirepass from this machine), or, if everybody who can " \
     "reach it may read and change its data, switch the protection off (protected-mode no).\r\n"
 
-static void fill_tcp(struct conn *conn, struct sockaddr_storage *peer)
+/* Returns false when the peer is gone already. */
+static bool fill_tcp(struct conn *conn, struct sockaddr_storage *peer)
 {
     struct sockaddr_storage local;
     int len = sizeof *peer;
     int keepalive_s = (int)conn->loop->server->config.tcp_keepalive_s;
     memset(peer, 0, sizeof *peer);
     memset(&local, 0, sizeof local);
-    uv_tcp_getpeername(&conn->io.tcp, (struct sockaddr *)peer, &len);
+    if (uv_tcp_getpeername(&conn->io.tcp, (struct sockaddr *)peer, &len) != 0)
+        return false;
     format_address(peer, conn->address, sizeof conn->address);
     len = sizeof local;
     uv_tcp_getsockname(&conn->io.tcp, (struct sockaddr *)&local, &len);
@@ -73,6 +75,7 @@ static void fill_tcp(struct conn *conn, struct sockaddr_storage *peer)
     uv_tcp_nodelay(&conn->io.tcp, 1);
     if (keepalive_s > 0)
         uv_tcp_keepalive(&conn->io.tcp, 1, (unsigned)keepalive_s);
+    return true;
 }
 
 static void admit(struct listener *listener, struct conn *conn)
@@ -86,7 +89,10 @@ static void admit(struct listener *listener, struct conn *conn)
         memcpy(conn->local_address, conn->address, sizeof conn->address);
     } else {
         struct sockaddr_storage peer;
-        fill_tcp(conn, &peer);
+        if (!fill_tcp(conn, &peer)) {
+            conn_close(conn);
+            return;
+        }
         if (config->protected_mode && config->requirepass[0] == '\0' &&
             !is_loopback(&peer)) {
             log_warning("connection from %s refused: protected mode", conn->address);

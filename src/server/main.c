@@ -47,7 +47,8 @@ static bool load(struct server *server, struct config *config, int argc, char **
             snprintf(server->config_file, sizeof server->config_file, "%.511s", path);
         first = 2;
     }
-    return config_load_args(config, argc - first, argv + first, error);
+    return config_load_args(config, argc - first, (const char *const *)argv + first,
+                            error);
 }
 
 /* Opens what has to be open before the first log line of the server itself. */
@@ -86,9 +87,9 @@ int main(int argc, char **argv)
         return fail(error);
     }
     log_notice("yonder-server %s starting, process %d", SERVER_VERSION, (int)getpid());
-    bool ok = server_init(&server, &config);
-    if (ok)
-        server_run(&server);
+    if (!server_init(&server, &config))
+        return 1;
+    server_run(&server);
     server_clear(&server);
-    return ok ? 0 : 1;
+    return 0;
 }

@@ -21,9 +21,11 @@
  * have taken all to hang up. */
 #define STOP_FLUSH_NS ((uint64_t)1500 * 1000 * 1000)
 #define STOP_LINGER_NS ((uint64_t)150 * 1000 * 1000)
-/* Keys that one tick of the cron may expire, and the time it may take. */
-#define EXPIRE_BATCH 64
+/* The removal of expired keys works in slices of this length, looks at the clock after so
+ * many keys, and pauses so long between slices while more are due. */
 #define EXPIRE_BUDGET_NS ((uint64_t)1000 * 1000)
+#define EXPIRE_BATCH 64
+#define EXPIRE_PAUSE_MS 3
 
 /* ---- start ---- */
 
@@ -47,6 +49,7 @@ static void fit_maxclients(struct server *server)
     struct rlimit limit;
     rlim_t wanted = (rlim_t)server->config.maxclients + RESERVED_FDS;
     server->maxclients = (size_t)server->config.maxclients;
+    server->maxclients_asked = server->config.maxclients;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
         return;
     struct rlimit raised = limit;
@@ -81,7 +84,7 @@ static bool create_databases(struct server *server)
     return true;
 }
 
-static bool write_pidfile(const struct server *server)
+static bool write_pidfile(struct server *server)
 {
     if (server->config.pidfile[0] == '\0')
         return true;
@@ -92,21 +95,33 @@ static bool write_pidfile(const struct server *server)
         return false;
     }
     fprintf(file, "%d\n", (int)getpid());
+    server->has_pidfile = true;
     return fclose(file) == 0;
 }
 
 /* ---- the cron ---- */
 
-static void expire_keys(struct server *server)
+/* Removes keys that are due, within the budget. Returns false when it ran out. */
+static bool expire_keys(struct server *server)
 {
     struct loop *loop = &server->loop;
-    uint64_t end_ns = loop->mono_ns + EXPIRE_BUDGET_NS;
+    uint64_t end_ns = loop_update_mono(loop) + EXPIRE_BUDGET_NS;
+    int64_t now_ms = loop_now_ms(loop);
     for (size_t i = 0; i < server->n_databases; i++) {
-        while (keyspace_expire(server->databases[i], EXPIRE_BATCH, loop_now_ms(loop)) ==
-                   EXPIRE_BATCH &&
-               loop_update_mono(loop) < end_ns)
-            continue;
+        while (keyspace_expire(server->databases[i], EXPIRE_BATCH, now_ms) ==
+               EXPIRE_BATCH) {
+            if (loop_update_mono(loop) > end_ns)
+                return false;
+        }
     }
+    return true;
+}
+
+static void on_expire_timer(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    if (!server->active_expire || expire_keys(server))
+        uv_timer_stop(timer);
 }
 
 static void sample_rates(struct server *server)
@@ -140,8 +155,10 @@ static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     loop_update_clock(&server->loop);
-    if (server->active_expire)
-        expire_keys(server);
+    if (server->active_expire && !uv_is_active((uv_handle_t *)&server->expire_timer) &&
+        !expire_keys(server))
+        uv_timer_start(&server->expire_timer, on_expire_timer, EXPIRE_PAUSE_MS,
+                       EXPIRE_PAUSE_MS);
     loop_visit_conns(&server->loop, server->config.hz);
     server_check_memory(server);
     sample_rates(server);
@@ -158,7 +175,8 @@ void server_apply_config(struct server *server)
     log_set_level((enum log_level)server->config.loglevel);
     if (!server->is_stopping)
         start_cron(server);
-    fit_maxclients(server);
+    if (server->maxclients_asked != server->config.maxclients)
+        fit_maxclients(server);
     server_check_memory(server);
 }
 
@@ -177,6 +195,7 @@ static void end_loop(struct server *server)
     for (struct link *l = conns->next; l != conns; l = l->next)
         conn_close(LIST_ITEM(l, struct conn, in_conns));
     close_handle((uv_handle_t *)&server->cron);
+    close_handle((uv_handle_t *)&server->expire_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
@@ -232,8 +251,9 @@ static void start_handles(struct server *server)
     static const int numbers[] = {SIGTERM, SIGINT};
     uv_loop_t *uv = &server->loop.uv;
     uv_timer_init(uv, &server->cron);
+    uv_timer_init(uv, &server->expire_timer);
     uv_timer_init(uv, &server->stop_timer);
-    server->cron.data = server->stop_timer.data = server;
+    server->cron.data = server->expire_timer.data = server->stop_timer.data = server;
     for (size_t i = 0; i < 2; i++) {
         uv_signal_init(uv, &server->signals[i]);
         server->signals[i].data = server;
@@ -260,7 +280,7 @@ bool server_init(struct server *server, struct config *config)
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);
     server_apply_config(server);
-    if (!write_pidfile(server) || !listener_open_all(server)) {
+    if (!listener_open_all(server) || !write_pidfile(server)) {
         listener_close_all(server);
         end_loop(server);
         uv_run(&server->loop.uv, UV_RUN_DEFAULT);
@@ -277,7 +297,7 @@ void server_run(struct server *server)
 
 void server_clear(struct server *server)
 {
-    if (server->config.pidfile != NULL && server->config.pidfile[0] != '\0')
+    if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
     loop_clear(&server->loop);

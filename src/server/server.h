@@ -39,6 +39,8 @@ struct server {
 
     uint64_t next_client_id;
     size_t maxclients; /* as the limit on open files allows */
+    int64_t maxclients_asked;
+    bool has_pidfile;
     int64_t started_ms;
     uint64_t started_mono_ns;
     uint64_t fd_warned_ns; /* when the lack of descriptors was logged last */
@@ -47,6 +49,7 @@ struct server {
     size_t peak_memory;
 
     uv_timer_t cron;
+    uv_timer_t expire_timer; /* runs while more keys are due than one slice removes */
     uv_timer_t stop_timer;
     uv_signal_t signals[2];
     bool is_stopping;

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define FIRST_BLOCK_LEN ((size_t)64 * 1024)
+
 void cli_csv_init(struct cli_csv *csv, char delimiter, cli_csv_fn visit, void *ctx)
 {
     memset(csv, 0, sizeof *csv);
@@ -21,7 +23,7 @@ void cli_csv_init(struct cli_csv *csv, char delimiter, cli_csv_fn visit, void *c
     yn_buf_init(&csv->row);
     csv_init(&csv->parser, 0);
     csv_set_delim(&csv->parser, (unsigned char)delimiter);
-    csv_set_blk_size(&csv->parser, 64 * 1024); /* its buffer grows by this */
+    csv_set_blk_size(&csv->parser, FIRST_BLOCK_LEN);
     csv->idle_state = csv->parser.pstate;
 }
 
@@ -93,6 +95,10 @@ static void feed_piece(struct cli_csv *csv, const char *data, size_t len)
         csv->status = CLI_CSV_NOMEM; /* the only failure without strict mode */
     else if (csv_get_buffer_size(&csv->parser) > CLI_CSV_FIELD_MAX)
         csv->status = CLI_CSV_TOO_LONG;
+    else if (csv_get_buffer_size(&csv->parser) > FIRST_BLOCK_LEN)
+        /* libcsv adds a block when its buffer is full: blocks that grow with it make that
+         * linear in the field's length */
+        csv_set_blk_size(&csv->parser, csv_get_buffer_size(&csv->parser));
 }
 
 /* Length of the line that starts at data, its end included; len when it goes on. */

@@ -20,7 +20,8 @@ def run_folder():
 
 
 class Starter:
-    """Starts servers and stops them at the end of its life; shows their logs on failure."""
+    """Starts servers and stops them at the end of its life; shows their logs on
+    failure."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -41,8 +42,10 @@ class Starter:
         faults = []
         for server in self.running:
             if not server.is_running() and server.process.returncode not in (0, 1, -9):
-                faults.append(f"{server.name} ended with {server.process.returncode}:\n"
-                              f"{server.log_text()[-6000:]}")
+                faults.append(
+                    f"{server.name} ended with {server.process.returncode}:\n"
+                    f"{server.log_text()[-6000:]}"
+                )
             server.stop()
         return faults
 

@@ -1,9 +1,10 @@
-"""Proves that a difference between Yonder and redis-server 7.0.15 is one that docs/compat.md
-allows, or raises Unexplained.
+"""Proves that a difference between Yonder and redis-server 7.0.15 is one that
+docs/compat.md allows, or raises Unexplained.
 
-A proof has two halves. Our reply must be, byte for byte, the one that the oracle works out
-from all members. Redis's reply must be, byte for byte, the one that follows from the members
-which its cells cover (asked of it by a plain search). What then differs has a name:
+A proof has two halves. Our reply must be, byte for byte, the one that the oracle works
+out from all members. Redis's reply must be, byte for byte, the one that follows from
+the members which its cells cover (asked of it by a plain search). What then differs has
+a name:
 
   lost members          Redis's cells do not cover a member that satisfies the predicate
   equal distances       both are sorted, but members at one distance stand otherwise
@@ -82,7 +83,12 @@ def _parse_query(words):
     elif name == b"GEOSEARCHSTORE":
         query, rest = Query(words[2], store=words[1], is_search=True), words[3:]
     elif name in (b"GEORADIUS", b"GEORADIUS_RO"):
-        query, rest = Query(words[1]), [b"FROMLONLAT", *words[2:4], b"BYRADIUS", *words[4:]]
+        query, rest = Query(words[1]), [
+            b"FROMLONLAT",
+            *words[2:4],
+            b"BYRADIUS",
+            *words[4:],
+        ]
     elif name in (b"GEORADIUSBYMEMBER", b"GEORADIUSBYMEMBER_RO"):
         query, rest = Query(words[1]), [b"FROMMEMBER", words[2], b"BYRADIUS", *words[3:]]
     else:
@@ -155,14 +161,19 @@ def search_reply(query, hits, resp):
             parts.append(b":%d\r\n" % geo_oracle.to_signed(hit.score))
         if query.coord:
             parts.append(b"*2\r\n")
-            parts += [double(geo_oracle.fixed17(value), resp) for value in (hit.lon, hit.lat)]
+            parts += [
+                double(geo_oracle.fixed17(value), resp) for value in (hit.lon, hit.lat)
+            ]
     return b"".join(parts)
 
 
 def store_reply(query, hits, resp):
-    """Bytes of a STORE form's reply and of ZRANGE destination 0 -1 WITHSCORES after it."""
-    entries = sorted((hit.far / query.unit if query.store_dist else hit.score, hit.member)
-                     for hit in hits)
+    """Bytes of a STORE form's reply and of ZRANGE destination 0 -1 WITHSCORES after
+    it."""
+    entries = sorted(
+        (hit.far / query.unit if query.store_dist else hit.score, hit.member)
+        for hit in hits
+    )
     parts = [b":%d\r\n*%d\r\n" % (len(entries), len(entries) * (1 if resp == 3 else 2))]
     for score, member in entries:
         if resp == 3:
@@ -190,9 +201,9 @@ def choose(query, walk):
 
 
 def explain(words, ours, theirs, members, resp, redis):
-    """Returns the names of the allowed differences. `members`: the source key's content;
-    `redis`: an open connection for the plain search. For a STORE form, `ours` and `theirs`
-    hold its reply and the one of ZRANGE destination 0 -1 WITHSCORES."""
+    """Returns the names of the allowed differences. `members`: the source key's
+    content; `redis`: an open connection for the plain search. For a STORE form, `ours`
+    and `theirs` hold its reply and the one of ZRANGE destination 0 -1 WITHSCORES."""
     query = parse_query(words)
     if query is None or members is None or query.center == query.member:
         raise Unexplained("no search that could be explained")
@@ -202,13 +213,15 @@ def explain(words, ours, theirs, members, resp, redis):
 
 
 def is_newer_option(words, ours, theirs):
-    """ZRANK key member word: an arity error in 7.0. Without WITHSCORE it is an error here too."""
+    """ZRANK key member word: an arity error in 7.0. Without WITHSCORE it is an error
+    here too."""
     name = words[0].lower()
     if name not in (b"zrank", b"zrevrank") or len(words) != 4:
         return False
     arity = b"-ERR wrong number of arguments for '%s' command\r\n" % name
-    return theirs == arity and (words[3].upper() == b"WITHSCORE"
-                                or ours == b"-ERR syntax error\r\n")
+    return theirs == arity and (
+        words[3].upper() == b"WITHSCORE" or ours == b"-ERR syntax error\r\n"
+    )
 
 
 class Proof:
@@ -239,11 +252,15 @@ class Proof:
             expect = store_reply(query, mine, resp)
             expect_redis = store_reply(query, self.redis_stored(theirs), resp)
         if ours != expect:
-            raise Unexplained(f"the oracle's reply:\n  {shorten(expect)}\n"
-                              f"  {first_difference(ours, expect)}")
+            raise Unexplained(
+                f"the oracle's reply:\n  {shorten(expect)}\n"
+                f"  {first_difference(ours, expect)}"
+            )
         if theirs != expect_redis:
-            raise Unexplained(f"Redis was expected to reply:\n  {shorten(expect_redis)}\n"
-                              f"  {first_difference(theirs, expect_redis)}")
+            raise Unexplained(
+                f"Redis was expected to reply:\n  {shorten(expect_redis)}\n"
+                f"  {first_difference(theirs, expect_redis)}"
+            )
         return self.names()
 
     def names(self):
@@ -258,7 +275,8 @@ class Proof:
         return found
 
     def redis_sequence(self, answer):
-        """Redis's hits in the order of its reply, which must be a right one for its members."""
+        """Redis's hits in the order of its reply, which must be a right one for its
+        members."""
         if not isinstance(answer, list):
             raise Unexplained(f"Redis replied {answer!r}")
         fields = self.query.coord + self.query.dist + self.query.hash
@@ -289,8 +307,11 @@ class Proof:
                 raise Unexplained("Redis's reply is not sorted, or not the nearest ones")
             if self.query.any and set(names) != {hit.member for hit in expect}:
                 raise Unexplained("Redis's reply is not the first ones of its walk")
-        elif (names != [hit.member for hit in expect]) if ordered else (
-                set(names) != {hit.member for hit in expect}):
+        elif (
+            (names != [hit.member for hit in expect])
+            if ordered
+            else (set(names) != {hit.member for hit in expect})
+        ):
             raise Unexplained("Redis's reply does not follow its own walk")
         return hits
 

@@ -1,9 +1,10 @@
-"""What a search must answer, worked out the slow way: every member's position is decoded from
-its score and the predicate is evaluated with the math library, one member at a time.
+"""What a search must answer, worked out the slow way: every member's position is
+decoded from its score and the predicate is evaluated with the math library, one member
+at a time.
 
-Independent of the engine on purpose. The definitions are those of docs/compat.md: positions on
-the midpoints of cells, haversine distances on a sphere, the box by parallels.
-"""
+Independent of the engine on purpose. The definitions are those of docs/compat.md:
+positions on the midpoints of cells, haversine distances on a sphere, the box by
+parallels. """
 import math
 from dataclasses import dataclass
 
@@ -32,9 +33,13 @@ def to_unsigned(score):
 
 def _even_bits(value):
     value &= 0x5555555555555555
-    for shift, mask in ((1, 0x3333333333333333), (2, 0x0F0F0F0F0F0F0F0F),
-                        (4, 0x00FF00FF00FF00FF), (8, 0x0000FFFF0000FFFF),
-                        (16, 0x00000000FFFFFFFF)):
+    for shift, mask in (
+        (1, 0x3333333333333333),
+        (2, 0x0F0F0F0F0F0F0F0F),
+        (4, 0x00FF00FF00FF00FF),
+        (8, 0x0000FFFF0000FFFF),
+        (16, 0x00000000FFFFFFFF),
+    ):
         value = (value | value >> shift) & mask
     return value
 
@@ -58,8 +63,10 @@ def distance(lon1, lat1, lon2, lat2):
     if v == 0.0:
         return EARTH_RADIUS_M * abs(lat2r - lat1r)
     u = math.sin((lat2r - lat1r) / 2)
-    a = u * u + math.cos(lat1r) * math.cos(lat2r) * v * v
-    return 2.0 * EARTH_RADIUS_M * math.asin(math.sqrt(a)) if a <= 1 else math.nan
+    # At antipodes the root may pass 1 by a rounding: C's asin is NaN then, which no
+    # radius is smaller than.
+    root = math.sqrt(u * u + math.cos(lat1r) * math.cos(lat2r) * v * v)
+    return 2.0 * EARTH_RADIUS_M * math.asin(root) if root <= 1 else math.nan
 
 
 @dataclass
@@ -124,4 +131,8 @@ def score17(value):
 def distance_text(value):
     """Four decimals, rounded as the product times 10,000 rounds (ties to even)."""
     units = round(value * 10000.0)
-    return b"%s%d.%04d" % (b"-" if units < 0 else b"", abs(units) // 10000, abs(units) % 10000)
+    return b"%s%d.%04d" % (
+        b"-" if units < 0 else b"",
+        abs(units) // 10000,
+        abs(units) % 10000,
+    )

@@ -4,8 +4,8 @@ Strict: lengths and integers must be canonical decimals, lines must end in CR LF
 neither CR nor LF, booleans must be t or f. A server that is sloppy fails here, where the
 usual client libraries would look away.
 
-Values: bytes for bulk strings, int, None for a null, list for an array; the other kinds have
-classes of their own below, so that a test can tell a status from a bulk string.
+Values: bytes for bulk strings, int, None for a null, list for an array; the other kinds
+have classes of their own below, so that a test can tell a status from a bulk string.
 """
 import os
 import re
@@ -224,7 +224,9 @@ class Connection:
     """A blocking connection. `address` is a unix socket's path or (host, port)."""
 
     def __init__(self, address, resp=2, timeout=60, receive_buffer=None):
-        family = socket.AF_UNIX if isinstance(address, (str, os.PathLike)) else socket.AF_INET
+        family = (
+            socket.AF_UNIX if isinstance(address, (str, os.PathLike)) else socket.AF_INET
+        )
         self.sock = socket.socket(family, socket.SOCK_STREAM)
         if receive_buffer:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -269,7 +271,9 @@ class Connection:
         """Sends all commands and returns the bytes of all their replies, unparsed. Reads
         while it writes, so that neither side can block the other for ever."""
         mark = b"$%d\r\n%s\r\n" % (len(token), token)
-        out = memoryview(b"".join(encode(*words) for words in commands) + encode("ECHO", token))
+        out = memoryview(
+            b"".join(encode(*words) for words in commands) + encode("ECHO", token)
+        )
         got = bytearray()
         assert not self.reader.pending()
         timeout = self.sock.gettimeout()

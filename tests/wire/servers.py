@@ -1,5 +1,6 @@
-"""Starts and stops the servers that the tests talk to: yonder-server, and Debian's redis-server
-as the oracle. Each has its own directory, unix socket and port, and is stopped by its pid."""
+"""Starts and stops the servers that the tests talk to: yonder-server, and Debian's
+redis-server as the oracle. Each has its own directory, unix socket and port, and is
+stopped by its pid."""
 import os
 import pathlib
 import re
@@ -51,8 +52,12 @@ class Server:
     def _start(self, options):
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                self._command(options), cwd=self.folder, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT)
+                self._command(options),
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     @property
     def pid(self):
@@ -73,7 +78,8 @@ class Server:
         while not self._is_ready():
             if self.process.poll() is not None:
                 raise RuntimeError(
-                    f"{self.name} ended with status {self.process.returncode}:\n{self.log_text()}")
+                    f"{self.name} ended with status {self.process.returncode}:\n{self.log_text()}"
+                )
             if time.monotonic() > deadline:
                 self.kill()
                 raise RuntimeError(f"{self.name} is not ready:\n{self.log_text()}")
@@ -111,7 +117,9 @@ class YonderServer(Server):
     def _command(self, options):
         path = binary("yonder-server")
         if not path.exists():
-            raise FileNotFoundError(f"{path} is missing: build first, or set YONDER_BIN_DIR")
+            raise FileNotFoundError(
+                f"{path} is missing: build first, or set YONDER_BIN_DIR"
+            )
         return [str(path), "--port", "0", "--unixsocket", self.path, *options]
 
     def _is_ready(self):
@@ -127,17 +135,38 @@ class RedisServer(Server):
     def _command(self, options):
         path = shutil.which("redis-server")
         if path is None:
-            raise FileNotFoundError("redis-server (Debian package redis-server) is missing")
+            raise FileNotFoundError(
+                "redis-server (Debian package redis-server) is missing"
+            )
         self.port = free_port()
-        return [path, "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket", self.path,
-                "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir",
-                str(self.folder), "--logfile", "", *options]
+        return [
+            path,
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--unixsocket",
+            self.path,
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--daemonize",
+            "no",
+            "--dir",
+            str(self.folder),
+            "--logfile",
+            "",
+            *options,
+        ]
 
     def _is_ready(self):
-        return "eady to accept connections" in self.log_text() and os.path.exists(self.path)
+        return "eady to accept connections" in self.log_text() and os.path.exists(
+            self.path
+        )
 
 
 def subject_class():
-    """The server under test: yonder-server, or with YN_WIRE_SUBJECT=redis the oracle itself,
-    which shows what a test is worth (and which cases Redis answers wrongly)."""
+    """The server under test: yonder-server, or with YN_WIRE_SUBJECT=redis the oracle
+    itself, which shows what a test is worth (and which cases Redis answers wrongly)."""
     return RedisServer if os.environ.get("YN_WIRE_SUBJECT") == "redis" else YonderServer

@@ -1,4 +1,5 @@
-"""Makes a failing list of commands small: leaves out what is not needed for the failure."""
+"""Makes a failing list of commands small: leaves out what is not needed for the
+failure."""
 import time
 
 
@@ -26,7 +27,9 @@ def quote(word):
     """A word as redis-cli and yonder-cli read it."""
     if word and all(33 <= c < 127 and c not in b"\"'\\" for c in word):
         return word.decode()
-    text = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in word)
+    text = "".join(
+        chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in word
+    )
     return f'"{text}"'
 
 

@@ -1,8 +1,7 @@
-"""Every checked case over the wire: as it stands, in one write, byte by byte, and split in two
-at every byte."""
+"""Every checked case over the wire: as it stands, in one write, byte by byte, and split
+in two at every byte."""
 import random
 import os
-import time
 
 import pytest
 
@@ -31,20 +30,25 @@ def by_name(case):
 
 def check(case, values):
     for words, expect, value in zip(case.commands, case.expect, values):
-        assert cases.matches(expect, value), f"{words}: expected {expect!r}, got {value!r}"
+        assert cases.matches(
+            expect, value
+        ), f"{words}: expected {expect!r}, got {value!r}"
 
 
 def splits(n, name):
     if n <= EVERY_BYTE_UP_TO:
         return range(1, n)
     rng = random.Random(f"{SEED} {name}")
-    return [*range(1, EVERY_BYTE_UP_TO),
-            *sorted(rng.randrange(EVERY_BYTE_UP_TO, n) for _ in range(RANDOM_SPLITS))]
+    return [
+        *range(1, EVERY_BYTE_UP_TO),
+        *sorted(rng.randrange(EVERY_BYTE_UP_TO, n) for _ in range(RANDOM_SPLITS)),
+    ]
 
 
 @pytest.fixture(scope="module")
 def barrier(shared_server):
-    """A second connection: once its PING is answered the server has read what others sent."""
+    """A second connection: once its PING is answered the server has read what others
+    sent."""
     with shared_server.connect() as conn:
         yield lambda: conn.command("PING")
 

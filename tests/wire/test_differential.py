@@ -1,12 +1,13 @@
-"""Random commands, sent to yonder-server and to redis-server 7.0.15, replies compared byte for
-byte in RESP2 and RESP3.
+"""Random commands, sent to yonder-server and to redis-server 7.0.15, replies compared
+byte for byte in RESP2 and RESP3.
 
-An epoch is one seed: flush, load random sets, then rounds of writes, reads and STORE forms. Only
-differences that `explain` proves are let pass; they are those of docs/compat.md. Anything else
-fails with the seed and the shortest list of commands that still shows it.
+An epoch is one seed: flush, load random sets, then rounds of writes, reads and STORE
+forms. Only differences that `explain` proves are let pass; they are those of
+docs/compat.md. Anything else fails with the seed and the shortest list of commands that
+still shows it.
 
   YN_SEED=n          first seed (default: from the clock); an epoch's seed repeats it alone
-  YN_EPOCHS=n        so many epochs instead of 20,000 commands
+  YN_EPOCHS=n        so many epochs instead of 50,000 commands
   YN_LONG=1          run for YN_SECONDS (default 600)
   seeds.txt          seeds that failed once; run first
 """
@@ -22,15 +23,38 @@ import cases
 import generate
 import geo_oracle
 import servers
-from explain import (NEWER, Unexplained, explain, first_difference, is_newer_option,
-                     parse_query, shorten)
+from explain import (
+    NEWER,
+    Unexplained,
+    explain,
+    first_difference,
+    is_newer_option,
+    parse_query,
+    shorten,
+)
 from resp import parse, split_replies
 from shrink import show, shrink_list
 
-N_COMMANDS = 20_000
+N_COMMANDS = 50_000
 SEEDS_FILE = pathlib.Path(__file__).with_name("seeds.txt")
 ALL_KEYS = [*generate.GEO_KEYS, *generate.DESTINATIONS, generate.STRING_KEY]
 SHRINK_S = 30
+# Left out of a replay. GEORADIUS and GEORADIUSBYMEMBER may store.
+READS = {
+    b"GEOSEARCH",
+    b"GEORADIUS_RO",
+    b"GEORADIUSBYMEMBER_RO",
+    b"GEODIST",
+    b"GEOPOS",
+    b"GEOHASH",
+    b"ZRANGE",
+    b"ZRANGEBYSCORE",
+    b"ZSCORE",
+    b"ZMSCORE",
+    b"ZRANK",
+    b"ZREVRANK",
+    b"ZCARD",
+}
 CLOCK_SLACK_S = 10
 
 
@@ -38,12 +62,19 @@ class Pair:
     """The two servers, each with a connection in RESP2 and one in RESP3."""
 
     def __init__(self, ours, redis):
+        self.servers = ours, redis
         self.ours = {resp: ours.connect(resp=resp) for resp in (2, 3)}
         self.redis = {resp: redis.connect(resp=resp) for resp in (2, 3)}
 
+    def check_protocols(self):
+        """No command may have switched a connection to the other protocol."""
+        for side in (self.ours, self.redis):
+            assert side[2].raw("HELLO").startswith(b"*")
+            assert side[3].raw("HELLO").startswith(b"%")
+
     def batch(self, commands, resp):
-        """Both servers' replies to all commands, as two lists of raw replies, or None if they
-        are the same."""
+        """Both servers' replies to all commands, as two lists of raw replies, or None
+        if they are the same."""
         ours = self.ours[resp].batch(commands)
         theirs = self.redis[resp].batch(commands)
         if ours == theirs:
@@ -99,10 +130,15 @@ class EpochRun:
             writes = [self.epoch.write() for _ in range(self.rng.randint(5, 60))]
             self.write(writes + [[b"DEL", generate.MISSING_KEY]], self.rng.choice([2, 3]))
             self.fetch_state()
-            self.read([self.epoch.read() for _ in range(self.rng.randint(20, 120))],
-                      self.rng.choice([2, 3]))
+            self.read(
+                [self.epoch.read() for _ in range(self.rng.randint(20, 120))],
+                self.rng.choice([2, 3]),
+            )
             self.store(self.rng.randint(1, 25), self.rng.choice([2, 3]))
             self.fetch_state()
+            if self.rng.random() < 0.4:
+                self.mixed(self.rng.randint(10, 60), self.rng.choice([2, 3]))
+                self.fetch_state()
         self.store_into_itself()
 
     # ---- phases ----
@@ -128,12 +164,43 @@ class EpochRun:
                 continue
             self.explain_or_fail(words, ours, theirs, resp)
 
+    def mixed(self, n, resp):
+        """Reads and writes in one pipeline: each reply is that of its moment."""
+        commands = [
+            self.epoch.read() if self.rng.random() < 0.6 else self.epoch.write()
+            for _ in range(n)
+        ]
+        commands.append([b"DEL", generate.MISSING_KEY])
+        self.n_commands += len(commands)
+        answers = self.pair.batch(commands, resp)
+        if answers is not None:
+            found = False
+            for i, (words, ours, theirs) in enumerate(zip(commands, *answers)):
+                if ours == theirs or self.is_let_pass(words, ours, theirs):
+                    continue
+                found = True
+                self.replay(commands[:i])
+                self.explain_or_fail(words, ours, theirs, resp, fresh=True)
+            if found:
+                self.replay(commands)
+        self.history += commands
+
+    def replay(self, more):
+        """Brings both servers to where they were after these commands."""
+        self.pair.both("FLUSHALL")
+        self.pair.batch(
+            [words for words in self.history + more if words[0].upper() not in READS], 2
+        )
+
     def store(self, n, resp):
         """STORE forms, each with a look at what was stored."""
         commands = []
         for _ in range(n):
-            words = (self.epoch.spoilt_store() if self.rng.random() < 0.1
-                     else self.epoch.store())
+            words = (
+                self.epoch.spoilt_store()
+                if self.rng.random() < 0.1
+                else self.epoch.store()
+            )
             query = parse_query(words)
             destination = query.store if query else words[1]
             commands += [words, [b"ZRANGE", destination, b"0", b"-1", b"WITHSCORES"]]
@@ -147,7 +214,11 @@ class EpochRun:
         for i in range(0, len(commands), 2):
             mine, other = (b"".join(side[i : i + 2]) for side in (ours, theirs))
             destination = commands[i + 1][1]
-            if ours[i] == theirs[i] and ours[i].startswith(b"-") and destination in differ:
+            if (
+                ours[i] == theirs[i]
+                and ours[i].startswith(b"-")
+                and destination in differ
+            ):
                 continue  # refused: what was stored before still stands
             differ.discard(destination)
             if mine != other:
@@ -171,8 +242,10 @@ class EpochRun:
     def restore(self, state):
         for key, members in state.items():
             self.pair.both("DEL", key)
-            load = [[b"ZADD", key, geo_oracle.score17(score), member]
-                    for member, score in members.items()]
+            load = [
+                [b"ZADD", key, geo_oracle.score17(score), member]
+                for member, score in members.items()
+            ]
             if load:
                 self.pair.batch(load, 2)
 
@@ -183,10 +256,14 @@ class EpochRun:
             if members is None:
                 if key not in generate.DESTINATIONS:
                     ours, theirs = self.pair.one(
-                        [b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"], 2)
+                        [b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"], 2
+                    )
                     self.fail_write(
                         self.history + [[b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"]],
-                        ours, theirs, 2)
+                        ours,
+                        theirs,
+                        2,
+                    )
                 self.pair.both("DEL", key)
                 self.history.append([b"DEL", key])
                 members = {}
@@ -206,20 +283,25 @@ class EpochRun:
             return True
         return is_clock(words, ours, theirs)
 
-    def source(self, words):
+    def source(self, words, fresh):
         query = parse_query(words)
         key = query.key if query else words[1] if len(words) > 1 else None
+        if fresh and key is not None:
+            return key, self.pair.members(key)
         return key, self.epoch.state.get(key)
 
-    def explain_or_fail(self, words, ours, theirs, resp):
-        key, members = self.source(words)
+    def explain_or_fail(self, words, ours, theirs, resp, fresh=False):
+        """`fresh`: the servers stand just before the command; else `state` tells its
+        source."""
+        key, members = self.source(words, fresh)
         try:
             self.note(explain(words, ours, theirs, members, resp, self.pair.redis[2]))
         except Unexplained as fault:
             if members is None:
                 members = {}
-            commands, fault, ours, theirs = self.shrink_read(key, members, words, resp, fault,
-                                                             ours, theirs)
+            commands, fault, ours, theirs = self.shrink_read(
+                key, members, words, resp, fault, ours, theirs
+            )
             self.report(commands, ours, theirs, resp, fault)
 
     def fails_read(self, key, members, words, resp):
@@ -250,7 +332,9 @@ class EpochRun:
             return state + [words], f"{fault} (not repeated alone)", ours, theirs
         items = shrink_list(
             list(members.items()),
-            lambda part: self.fails_read(key, dict(part), words, resp) is not None, deadline)
+            lambda part: self.fails_read(key, dict(part), words, resp) is not None,
+            deadline,
+        )
         kind = theirs[:1]
 
         def fails_words(part):
@@ -260,7 +344,9 @@ class EpochRun:
             answer = self.fails_read(key, dict(items), trial, resp)
             return answer is not None and answer[2][:1] == kind
 
-        short = [word for _, word in shrink_list(list(enumerate(words)), fails_words, deadline)]
+        short = [
+            word for _, word in shrink_list(list(enumerate(words)), fails_words, deadline)
+        ]
         last = self.fails_read(key, dict(items), short, resp)
         load = [[b"ZADD", key, geo_oracle.score17(score), name] for name, score in items]
         if last is None:
@@ -295,7 +381,8 @@ class EpochRun:
             f"commands:\n{show(commands)}\n"
             f"yonder: {shorten(ours)}\nredis:  {shorten(theirs)}\n"
             f"{first_difference(ours, theirs)}\n"
-            f"repeat: YN_SEED={self.seed} YN_EPOCHS=1; add the seed to {SEEDS_FILE.name}")
+            f"repeat: YN_SEED={self.seed} YN_EPOCHS=1; add the seed to {SEEDS_FILE.name}"
+        )
 
 
 def split_load(words):
@@ -318,9 +405,15 @@ def pair(session_starter, shared_redis):
 
 @pytest.mark.parametrize("resp", [2, 3])
 def test_odd_arguments(pair, resp):
-    """A fixed list: wrong numbers of arguments, numbers that are none, options that clash."""
+    """A fixed list: wrong numbers of arguments, numbers that are none, options that
+    clash."""
+    pair = Pair(*pair.servers)  # some of these commands change a connection
     pair.both("FLUSHALL")
-    lines = (pathlib.Path(cases.__file__).parent / "odd_arguments.txt").read_text().splitlines()
+    lines = (
+        (pathlib.Path(cases.__file__).parent / "odd_arguments.txt")
+        .read_text()
+        .splitlines()
+    )
     for line in lines:
         words = cases.split_words(line)
         if line.startswith("#") or (resp == 3 and words[0] == b"HELLO"):
@@ -345,7 +438,9 @@ def test_kept_seeds(pair):
 def test_random_commands(pair):
     first = int(os.environ.get("YN_SEED") or time.time_ns() // 1000 % 10**12)
     epochs = int(os.environ.get("YN_EPOCHS") or 0)
-    seconds = float(os.environ.get("YN_SECONDS") or 600) if os.environ.get("YN_LONG") else 0
+    seconds = (
+        float(os.environ.get("YN_SECONDS") or 600) if os.environ.get("YN_LONG") else 0
+    )
     counts = collections.Counter()
     start, n_commands, n = time.monotonic(), 0, 0
     print(f"seed {first}")
@@ -354,8 +449,17 @@ def test_random_commands(pair):
         run.run()
         n, n_commands = n + 1, n_commands + run.n_commands
         elapsed = time.monotonic() - start
-        if n >= epochs if epochs else elapsed >= seconds if seconds else n_commands >= N_COMMANDS:
+        if (
+            n >= epochs
+            if epochs
+            else elapsed >= seconds
+            if seconds
+            else n_commands >= N_COMMANDS
+        ):
             break
-    print(f"{n_commands} commands in {n} epochs, {elapsed:.1f} s; allowed differences: "
-          f"{dict(counts)}")
+    pair.check_protocols()
+    print(
+        f"{n_commands} commands in {n} epochs, {elapsed:.1f} s; allowed differences: "
+        f"{dict(counts)}"
+    )
     assert epochs or seconds or n_commands >= N_COMMANDS

@@ -1,5 +1,6 @@
-"""Replies without one right value, checked by what they promise: ZSCAN, SCAN, KEYS, TIME, INFO,
-COMMAND, CLIENT, CONFIG. Also BYPOLYGON and the shortest texts, which Redis 7.0 does not know."""
+"""Replies without one right value, checked by what they promise: ZSCAN, SCAN, KEYS,
+TIME, INFO, COMMAND, CLIENT, CONFIG. Also BYPOLYGON and the shortest texts, which Redis
+7.0 does not know."""
 import decimal
 import math
 import os
@@ -65,16 +66,20 @@ def test_zscan_of_a_resting_set(client, n, rng):
 
 @pytest.mark.parametrize("n", [50, 129, 3000])
 def test_zscan_finds_every_member_that_stays(client, n, rng):
-    """Members that are there from the first call to the last are handed out, whatever else is
-    added, moved and removed between the calls."""
+    """Members that are there from the first call to the last are handed out, whatever
+    else is added, moved and removed between the calls."""
     for _ in range(4):
         client.command("DEL", "k")
         stay = [b"stay%d" % i for i in range(n)]
         goers = [b"go%d" % i for i in range(n)]
-        client.batch([[b"ZADD", b"k", b"%d" % rng.randrange(2**52), m] for m in stay + goers])
+        client.batch(
+            [[b"ZADD", b"k", b"%d" % rng.randrange(2**52), m] for m in stay + goers]
+        )
         cursor, found = b"0", set()
         for step in range(100_000):
-            cursor, part = scan_step(client, cursor, "COUNT", rng.choice([1, 10, 50]), key=b"k")
+            cursor, part = scan_step(
+                client, cursor, "COUNT", rng.choice([1, 10, 50]), key=b"k"
+            )
             found |= set(part[::2])
             if cursor == b"0":
                 break
@@ -82,14 +87,21 @@ def test_zscan_finds_every_member_that_stays(client, n, rng):
             for _ in range(rng.choice([0, 5, 200])):
                 kind = rng.random()
                 if kind < 0.4:  # move one that stays
-                    changes.append([b"ZADD", b"k", b"%d" % rng.randrange(2**52),
-                                    rng.choice(stay)])
+                    changes.append(
+                        [b"ZADD", b"k", b"%d" % rng.randrange(2**52), rng.choice(stay)]
+                    )
                 elif kind < 0.7:
                     changes.append([b"ZREM", b"k", rng.choice(goers)])
                 else:
-                    changes.append([b"GEOADD", b"k", b"%.6f" % rng.uniform(-180, 180),
-                                    b"%.6f" % rng.uniform(-85, 85),
-                                    b"new%d" % rng.randrange(10 * n)])
+                    changes.append(
+                        [
+                            b"GEOADD",
+                            b"k",
+                            b"%.6f" % rng.uniform(-180, 180),
+                            b"%.6f" % rng.uniform(-85, 85),
+                            b"new%d" % rng.randrange(10 * n),
+                        ]
+                    )
             client.batch(changes)
         assert cursor == b"0"
         assert set(stay) <= found
@@ -97,12 +109,18 @@ def test_zscan_finds_every_member_that_stays(client, n, rng):
 
 @pytest.mark.parametrize("n", [50, 1000])
 def test_zscan_scores_in_fixed17(server, client, oracle, rng, n):
-    """The text of each score is that of Redis 7.0, which differs by the size of the set."""
+    """The text of each score is that of Redis 7.0, which differs by the size of the
+    set."""
     scores = [generate.odd_score(rng) for _ in range(n)]
     client.command("CONFIG", "SET", "coordinate-format", "fixed17")
     try:
         for conn in (client, oracle):
-            conn.batch([[b"ZADD", b"k", repr(score), b"%d" % i] for i, score in enumerate(scores)])
+            conn.batch(
+                [
+                    [b"ZADD", b"k", repr(score), b"%d" % i]
+                    for i, score in enumerate(scores)
+                ]
+            )
         pairs = []
         for conn in (client, oracle):
             found, _ = scan_all(conn, "COUNT", 100, key=b"k")
@@ -113,9 +131,12 @@ def test_zscan_scores_in_fixed17(server, client, oracle, rng, n):
 
 
 def test_zscan_scores_are_shortest(client, rng):
-    """By default the size of the set does not matter; Redis prints 17 digits for large ones."""
+    """By default the size of the set does not matter; Redis prints 17 digits for large
+    ones."""
     scores = [generate.odd_score(rng) for _ in range(500)] + [0.1, 166274.15156960039]
-    client.batch([[b"ZADD", b"k", repr(score), b"%d" % i] for i, score in enumerate(scores)])
+    client.batch(
+        [[b"ZADD", b"k", repr(score), b"%d" % i] for i, score in enumerate(scores)]
+    )
     found, _ = scan_all(client, key=b"k")
     texts = dict(zip(found[::2], found[1::2]))
     for i, score in enumerate(scores):
@@ -133,12 +154,24 @@ def test_zscan_errors_are_those_of_redis(client, oracle):
     for conn in (client, oracle):
         conn.command("SET", "s", "x")
         conn.command("ZADD", "k", "1.5", "a", "3", "b")
-    for words in (["ZSCAN", "k"], ["ZSCAN", "k", "x"], ["ZSCAN", "k", "0", "COUNT"], ["ZSCAN", "k", "0", "COUNT", "0"],
-                  ["ZSCAN", "k", "0", "COUNT", "x"], ["ZSCAN", "k", "0", "FOO"],
-                  ["ZSCAN", "s", "0"], ["ZSCAN", "nokey", "0"], ["ZSCAN", "k", "0"],
-                  ["ZSCAN", "k", "0", "match", "a*", "count", "10"],
-                  ["ZSCAN", "k", "18446744073709551616"], ["SCAN"], ["SCAN", "x"],
-                  ["SCAN", "0", "COUNT", "0"], ["SCAN", "0", "TYPE"], ["SCAN", "0", "BAR", "1"]):
+    for words in (
+        ["ZSCAN", "k"],
+        ["ZSCAN", "k", "x"],
+        ["ZSCAN", "k", "0", "COUNT"],
+        ["ZSCAN", "k", "0", "COUNT", "0"],
+        ["ZSCAN", "k", "0", "COUNT", "x"],
+        ["ZSCAN", "k", "0", "FOO"],
+        ["ZSCAN", "s", "0"],
+        ["ZSCAN", "nokey", "0"],
+        ["ZSCAN", "k", "0"],
+        ["ZSCAN", "k", "0", "match", "a*", "count", "10"],
+        ["ZSCAN", "k", "18446744073709551616"],
+        ["SCAN"],
+        ["SCAN", "x"],
+        ["SCAN", "0", "COUNT", "0"],
+        ["SCAN", "0", "TYPE"],
+        ["SCAN", "0", "BAR", "1"],
+    ):
         assert client.raw(*words) == oracle.raw(*words), words
 
 
@@ -160,18 +193,31 @@ def test_scan_finds_every_key_that_stays(client, rng):
             found |= set(part)
             if cursor == b"0":
                 break
-            client.batch([rng.choice([[b"DEL", b"go%d" % rng.randrange(1500)],
-                                      [b"SET", b"new%d" % rng.randrange(9000), b"1"]])
-                          for _ in range(rng.choice([0, 1, 300]))])
+            client.batch(
+                [
+                    rng.choice(
+                        [
+                            [b"DEL", b"go%d" % rng.randrange(1500)],
+                            [b"SET", b"new%d" % rng.randrange(9000), b"1"],
+                        ]
+                    )
+                    for _ in range(rng.choice([0, 1, 300]))
+                ]
+            )
         assert set(stay) <= found
 
 
 def test_scan_type_and_match(client):
-    client.batch([[b"SET", b"s%d" % i, b"1"] for i in range(50)]
-                 + [[b"ZADD", b"z%d" % i, b"1", b"a"] for i in range(50)])
-    assert sorted(scan_all(client, "TYPE", "zset")[0]) == sorted(b"z%d" % i for i in range(50))
+    client.batch(
+        [[b"SET", b"s%d" % i, b"1"] for i in range(50)]
+        + [[b"ZADD", b"z%d" % i, b"1", b"a"] for i in range(50)]
+    )
+    assert sorted(scan_all(client, "TYPE", "zset")[0]) == sorted(
+        b"z%d" % i for i in range(50)
+    )
     assert sorted(scan_all(client, "TYPE", "string", "MATCH", "?1*")[0]) == sorted(
-        [b"s1"] + [b"s1%d" % i for i in range(10)])
+        [b"s1"] + [b"s1%d" % i for i in range(10)]
+    )
     assert client.command("DBSIZE") == 100
 
 
@@ -215,16 +261,57 @@ def in_class(pattern, text):
 
 
 def test_keys_patterns(client, oracle, rng):
-    names = {b"a", b"b", b"ab", b"abc", b"hello", b"hallo", b"hxllo", b"h*llo", b"h[llo",
-             b"h]", b"a\\b", b"a-b", b"^", b"\x00\xff", b"key:1", b"key:22", b"x" * 60, b"*", b"?"}
-    names |= {bytes(rng.choice(b"ab*?[]-^\\c") for _ in range(rng.randint(1, 6)))
-              for _ in range(200)}
+    names = {
+        b"a",
+        b"b",
+        b"ab",
+        b"abc",
+        b"hello",
+        b"hallo",
+        b"hxllo",
+        b"h*llo",
+        b"h[llo",
+        b"h]",
+        b"a\\b",
+        b"a-b",
+        b"^",
+        b"\x00\xff",
+        b"key:1",
+        b"key:22",
+        b"x" * 60,
+        b"*",
+        b"?",
+    }
+    names |= {
+        bytes(rng.choice(b"ab*?[]-^\\c") for _ in range(rng.randint(1, 6)))
+        for _ in range(200)
+    }
     for conn in (client, oracle):
         conn.batch([[b"SET", name, b"1"] for name in names])
-    patterns = [b"*", b"", b"?", b"h?llo", b"h[ae]llo", b"h[^e]llo", b"h[a-b]llo", b"h[b-a]llo",
-                b"h\\*llo", b"*b*", b"**", b"key:*", b"[", b"[a", b"[^", b"a\\", b"[]", b"[^]"]
-    patterns += [bytes(rng.choice(b"aabbcc*?[]-^\\") for _ in range(rng.randint(1, 7)))
-                 for _ in range(400)]
+    patterns = [
+        b"*",
+        b"",
+        b"?",
+        b"h?llo",
+        b"h[ae]llo",
+        b"h[^e]llo",
+        b"h[a-b]llo",
+        b"h[b-a]llo",
+        b"h\\*llo",
+        b"*b*",
+        b"**",
+        b"key:*",
+        b"[",
+        b"[a",
+        b"[^",
+        b"a\\",
+        b"[]",
+        b"[^]",
+    ]
+    patterns += [
+        bytes(rng.choice(b"aabbcc*?[]-^\\") for _ in range(rng.randint(1, 7)))
+        for _ in range(400)
+    ]
     for pattern in patterns:
         ours = sorted(client.command("KEYS", pattern))
         assert ours == sorted(oracle.command("KEYS", pattern)), pattern
@@ -276,7 +363,9 @@ def test_info(client, server):
     client.command("GEOADD", "k", "1", "2", "m")
     client.command("EXPIRE", "s", "1000")
     fields, names = info(client)
-    assert names[0] == "Server" and {"Clients", "Memory", "Stats", "Keyspace"} <= set(names)
+    assert names[0] == "Server" and {"Clients", "Memory", "Stats", "Keyspace"} <= set(
+        names
+    )
     assert int(fields["process_id"]) == server.pid
     assert int(fields["tcp_port"]) == server.port
     assert int(fields["connected_clients"]) >= 1
@@ -302,7 +391,14 @@ def test_command_replies_agree_with_each_other(client):
     containers = {name for name in listed if b"|" not in name}
     assert count == len(containers) == len(whole)
     assert containers == {entry[0] for entry in whole}
-    assert {b"geoadd", b"geosearch", b"georadius", b"zadd", b"zrange", b"zscan"} <= containers
+    assert {
+        b"geoadd",
+        b"geosearch",
+        b"georadius",
+        b"zadd",
+        b"zrange",
+        b"zscan",
+    } <= containers
     assert {name.split(b"|")[0] for name in listed} == containers
 
 
@@ -320,15 +416,26 @@ def test_command_info_is_that_of_redis(client, oracle):
             assert (mine[1], other[1]) == (-3, 3)
         elif name.startswith((b"geo", b"z")) and other is not NULL_ARRAY:
             assert flat_command(mine) == flat_command(other), name
-    assert client.raw("COMMAND", "INFO", "nosuch") == oracle.raw("COMMAND", "INFO", "nosuch")
+    assert client.raw("COMMAND", "INFO", "nosuch") == oracle.raw(
+        "COMMAND", "INFO", "nosuch"
+    )
 
 
 def test_command_getkeys(client, oracle):
-    for words in (["GEOADD", "k", "1", "2", "m"], ["GEOSEARCHSTORE", "d", "k", "FROMMEMBER", "m",
-                  "BYRADIUS", "1", "m"], ["GEORADIUS", "k", "1", "2", "3", "m"],
-                  ["GEORADIUSBYMEMBER", "k", "m", "3", "m", "STOREDIST", "b"],
-                  ["GEODIST", "k", "a", "b"], ["ZADD", "k", "1", "m"], ["PING", "x"],
-                  ["NOSUCH", "a"], ["GEOADD", "k"], ["DEL", "a", "b", "c"], ["MGET", "a", "b"], ["SET", "a", "b"]):
+    for words in (
+        ["GEOADD", "k", "1", "2", "m"],
+        ["GEOSEARCHSTORE", "d", "k", "FROMMEMBER", "m", "BYRADIUS", "1", "m"],
+        ["GEORADIUS", "k", "1", "2", "3", "m"],
+        ["GEORADIUSBYMEMBER", "k", "m", "3", "m", "STOREDIST", "b"],
+        ["GEODIST", "k", "a", "b"],
+        ["ZADD", "k", "1", "m"],
+        ["PING", "x"],
+        ["NOSUCH", "a"],
+        ["GEOADD", "k"],
+        ["DEL", "a", "b", "c"],
+        ["MGET", "a", "b"],
+        ["SET", "a", "b"],
+    ):
         words = ["COMMAND", "GETKEYS", *words]
         assert client.raw(*words) == oracle.raw(*words), words
 
@@ -344,7 +451,9 @@ def test_command_docs(server):
         docs = client.command("COMMAND", "DOCS", "geosearch")
         assert type(docs) is Map and docs[0] == b"geosearch"
         fields = dict(zip(docs[1][::2], docs[1][1::2]))
-        assert {b"summary", b"since", b"group", b"complexity", b"arguments"} <= set(fields)
+        assert {b"summary", b"since", b"group", b"complexity", b"arguments"} <= set(
+            fields
+        )
         assert fields[b"group"] == b"geo" and fields[b"since"] == b"6.2.0"
         assert client.command("COMMAND", "DOCS", "nosuch") == []
         everything = client.command("COMMAND", "DOCS")
@@ -368,8 +477,10 @@ def test_client_id_info_and_list(server):
         lines = bytes(two.command("CLIENT", "LIST"))
         if lines.startswith(b"txt:"):
             lines = lines[4:]
-        listed = {int(client_fields(line)[b"id"]): client_fields(line)
-                  for line in lines.splitlines()}
+        listed = {
+            int(client_fields(line)[b"id"]): client_fields(line)
+            for line in lines.splitlines()
+        }
         assert {first, second} <= set(listed)
         assert listed[second][b"resp"] == b"3"
         assert one.command("CLIENT", "SETNAME", "") == Status(b"OK")
@@ -377,10 +488,17 @@ def test_client_id_info_and_list(server):
 
 
 def test_client_errors_are_those_of_redis(client, oracle):
-    for words in (["CLIENT"], ["CLIENT", "NOSUCH"], ["CLIENT", "SETNAME", "a b"],
-                  ["CLIENT", "SETNAME"], ["CLIENT", "ID", "x"], ["CLIENT", "KILL", "1.2.3.4:5"],
-                  ["CLIENT", "REPLY", "MAYBE"], ["CLIENT", "KILL", "ID", "x"],
-                  ["CLIENT", "KILL", "ID", "999999999"]):
+    for words in (
+        ["CLIENT"],
+        ["CLIENT", "NOSUCH"],
+        ["CLIENT", "SETNAME", "a b"],
+        ["CLIENT", "SETNAME"],
+        ["CLIENT", "ID", "x"],
+        ["CLIENT", "KILL", "1.2.3.4:5"],
+        ["CLIENT", "REPLY", "MAYBE"],
+        ["CLIENT", "KILL", "ID", "x"],
+        ["CLIENT", "KILL", "ID", "999999999"],
+    ):
         assert client.raw(*words) == oracle.raw(*words), words
 
 
@@ -388,8 +506,8 @@ def test_client_errors_are_those_of_redis(client, oracle):
 
 
 def shortest(value):
-    """The shortest text of a double, in the layout of Redis 8: plain while few digits follow
-    the point or the number is of ordinary size, else d.ddde+x."""
+    """The shortest text of a double, in the layout of Redis 8: plain while few digits
+    follow the point or the number is of ordinary size, else d.ddde+x."""
     if math.isinf(value) or (value == int(value) and abs(value) <= 2**62):
         return b"%.0f" % value
     sign, digits, power = decimal.Decimal(repr(value)).normalize().as_tuple()
@@ -411,9 +529,19 @@ def test_score_text(server, rng):
     scores = [generate.odd_score(rng) for _ in range(3000)]
     scores += [rng.uniform(-1e7, 1e7) for _ in range(1000)]
     scores += [float(rng.randrange(2**53)) for _ in range(500)]
-    scores += [166274.15156960039, 190.44242984775784, 1e-5, 1.5e-6, 123456.5, 2.0**52, 1e21]
+    scores += [
+        166274.15156960039,
+        190.44242984775784,
+        1e-5,
+        1.5e-6,
+        123456.5,
+        2.0**52,
+        1e21,
+    ]
     with server.connect() as client, server.connect(resp=3) as client3:
-        client.batch([[b"ZADD", b"k", repr(score), b"%d" % i] for i, score in enumerate(scores)])
+        client.batch(
+            [[b"ZADD", b"k", repr(score), b"%d" % i] for i, score in enumerate(scores)]
+        )
         names = [b"%d" % i for i in range(len(scores))]
         try:
             for form, text in (("shortest", shortest), ("fixed17", geo_oracle.score17)):
@@ -430,11 +558,23 @@ def test_coordinate_text(server, rng):
     """Default: shortest text; fixed17: the text of Redis up to 7.4. One double."""
     with server.connect() as client, server.connect(resp=3) as client3:
         places = [generate.uniform(rng) for _ in range(2000)]
-        places += [(0.0, 0.0), (13.361389, 38.115556), (180.0, 85.05112878), (1e-4, 1e-5), (-1e-5, -5e-5)]
-        places += [(rng.uniform(-1e-3, 1e-3), rng.uniform(-1e-3, 1e-3)) for _ in range(500)]
+        places += [
+            (0.0, 0.0),
+            (13.361389, 38.115556),
+            (180.0, 85.05112878),
+            (1e-4, 1e-5),
+            (-1e-5, -5e-5),
+        ]
+        places += [
+            (rng.uniform(-1e-3, 1e-3), rng.uniform(-1e-3, 1e-3)) for _ in range(500)
+        ]
         names = [b"%d" % i for i in range(len(places))]
-        client.batch([[b"GEOADD", b"k", repr(lon), repr(lat), name]
-                      for (lon, lat), name in zip(places, names)])
+        client.batch(
+            [
+                [b"GEOADD", b"k", repr(lon), repr(lat), name]
+                for (lon, lat), name in zip(places, names)
+            ]
+        )
         scores = client.command("ZMSCORE", "k", *names)
         positions = [geo_oracle.decode(float(score)) for score in scores]
         try:
@@ -453,12 +593,14 @@ def test_coordinate_text(server, rng):
 
 def test_coordinate_text_of_the_documentation(client):
     client.command("GEOADD", "k", "13.361389", "38.115556", "Palermo")
-    assert client.command("GEOPOS", "k", "Palermo") == [[b"13.361389338970184",
-                                                         b"38.1155563954963"]]
+    assert client.command("GEOPOS", "k", "Palermo") == [
+        [b"13.361389338970184", b"38.1155563954963"]
+    ]
     client.command("CONFIG", "SET", "coordinate-format", "fixed17")
     try:
-        assert client.command("GEOPOS", "k", "Palermo") == [[b"13.36138933897018433",
-                                                             b"38.11555639549629859"]]
+        assert client.command("GEOPOS", "k", "Palermo") == [
+            [b"13.36138933897018433", b"38.11555639549629859"]
+        ]
     finally:
         client.command("CONFIG", "SET", "coordinate-format", "shortest")
 
@@ -485,13 +627,21 @@ def test_polygons(client, rng):
         for _ in range(10):
             n = rng.randint(3, 9)
             center, size = places.draw(), 10 ** rng.uniform(-1, 2)
-            polygon = [generate.clip(rng.gauss(center[0], size), rng.gauss(center[1], size))
-                       if rng.random() < 0.9 else rng.choice(list(positions.values()))
-                       for _ in range(n)]
-            words = [b"BYPOLYGON", b"%d" % n, *(repr(v) for point in polygon for v in point)]
+            polygon = [
+                generate.clip(rng.gauss(center[0], size), rng.gauss(center[1], size))
+                if rng.random() < 0.9
+                else rng.choice(list(positions.values()))
+                for _ in range(n)
+            ]
+            words = [
+                b"BYPOLYGON",
+                b"%d" % n,
+                *(repr(v) for point in polygon for v in point),
+            ]
             found = client.command("GEOSEARCH", "k", *words)
-            expect = sorted(m for m, (lon, lat) in positions.items()
-                            if crosses(polygon, lon, lat))
+            expect = sorted(
+                m for m, (lon, lat) in positions.items() if crosses(polygon, lon, lat)
+            )
             assert sorted(found) == expect, words
             asc = client.command("GEOSEARCH", "k", *words, "ASC", "WITHDIST")
             assert sorted(item[0] for item in asc) == expect
@@ -509,12 +659,14 @@ def test_zrank_withscore(server):
         assert client.command("ZRANK", "k", "c", "WITHSCORE") is NULL_ARRAY
         assert client.command("ZRANK", "nokey", "c", "WITHSCORE") is NULL_ARRAY
         assert client3.command("ZRANK", "k", "c", "WITHSCORE") is None
-        assert client.command("ZRANK", "k", "a", "WITHSCORES") == Error(b"ERR syntax error")
+        assert client.command("ZRANK", "k", "a", "WITHSCORES") == Error(
+            b"ERR syntax error"
+        )
 
 
 def test_negative_zero(client, oracle):
-    """The sign of -0 is kept; Redis keeps it in a set of more than 128 members only. It matters
-    to no order and no position."""
+    """The sign of -0 is kept; Redis keeps it in a set of more than 128 members only. It
+    matters to no order and no position."""
     for conn, text in ((client, b"-0"), (oracle, b"0")):
         conn.command("ZADD", "k", "-0", "a")
         assert conn.command("ZSCORE", "k", "a") == text
@@ -539,7 +691,8 @@ def test_order_among_equal_distances(client):
 
 
 def test_members_that_redis_loses_come_last(client, oracle):
-    """A circle over the pole: the members of Redis's reply in its order, then the lost ones."""
+    """A circle over the pole: the members of Redis's reply in its order, then the lost
+    ones."""
     for conn in (client, oracle):
         conn.command("GEOADD", "k", "-1", "85", "w", "1", "85", "c", "1.5", "84.9", "d")
     search = ["GEOSEARCH", "k", "FROMLONLAT", "1", "85", "BYRADIUS", "600", "km"]
@@ -550,12 +703,27 @@ def test_members_that_redis_loses_come_last(client, oracle):
 
 def test_scores_that_are_no_cells(client, oracle):
     """Positions of odd scores, as x86-64 has them."""
-    odd = ["-1", "inf", "-inf", "1e300", "-1e300", "0.5", "-0.5", "9007199254740993", "1e17",
-           "18446744073709551616", "9223372036854775808", "-9223372036854775808", "4503599627370496"]
+    odd = [
+        "-1",
+        "inf",
+        "-inf",
+        "1e300",
+        "-1e300",
+        "0.5",
+        "-0.5",
+        "9007199254740993",
+        "1e17",
+        "18446744073709551616",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "4503599627370496",
+    ]
     for conn in (client, oracle):
         conn.batch([[b"ZADD", b"k", score, f"m{i}"] for i, score in enumerate(odd)])
     names = [f"m{i}" for i in range(len(odd))]
-    assert client.command("GEOHASH", "k", *names) == oracle.command("GEOHASH", "k", *names)
+    assert client.command("GEOHASH", "k", *names) == oracle.command(
+        "GEOHASH", "k", *names
+    )
     ours, theirs = (conn.command("GEOPOS", "k", *names) for conn in (client, oracle))
     for score, a, b in zip(odd, ours, theirs):
         expect = geo_oracle.decode(float(score))
@@ -564,9 +732,11 @@ def test_scores_that_are_no_cells(client, oracle):
 
 def test_command_getkeys_of_a_command_alone(client):
     assert client.command("COMMAND", "GETKEYS", "PING") == Error(
-        b"ERR The command has no key arguments")
+        b"ERR The command has no key arguments"
+    )
     assert client.command("COMMAND", "GETKEYS", "GET") == Error(
-        b"ERR Invalid number of arguments specified for command")
+        b"ERR Invalid number of arguments specified for command"
+    )
 
 
 def test_client_setinfo(client):
@@ -587,10 +757,11 @@ def test_lexical_range_of_unequal_scores(client):
 
 def test_port_is_fixed_at_the_start(client):
     assert client.command("CONFIG", "SET", "port", "1") == Error(
-        b"ERR CONFIG SET failed (possibly related to argument 'port') - can't set immutable config")
+        b"ERR CONFIG SET failed (possibly related to argument 'port') - can't set immutable config"
+    )
 
 
-# ---- the documentation -------------------------------------------------------------------
+# ---- the documentation -----------------------------------------------------------------
 
 
 def test_differences_name_their_tests():
@@ -603,7 +774,10 @@ def test_differences_name_their_tests():
     for path, name in re.findall(r"`(tests/[\w/]+\.py)::([\w:]+)`", text):
         source = (servers.ROOT / path).read_text()
         for part in name.split("::"):
-            assert re.search(rf"^\s*(def|class) {part}\b", source, re.MULTILINE), (path, name)
+            assert re.search(rf"^\s*(def|class) {part}\b", source, re.MULTILINE), (
+                path,
+                name,
+            )
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) > 20
     for row in rows:
