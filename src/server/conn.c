@@ -22,6 +22,9 @@
 #define OUT_HIGH ((size_t)1024 * 1024)
 /* Time after which a connection lets the others have a turn. */
 #define SLICE_NS ((uint64_t)4 * 1000 * 1000)
+/* Length of a loop's iteration from which on clients that send without end are
+ * interrupted. */
+#define ITERATION_NS ((uint64_t)2 * 1000 * 1000)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
 /* A buffer larger than this is given back when it is empty. */
@@ -461,6 +464,19 @@ static void on_end(struct conn *conn, int error)
     conn_close(conn);
 }
 
+/* After a full buffer libuv reads on from the same client, many times if need be. Once
+ * the loop's iteration has become long, the client waits until the others have had a
+ * turn. */
+static void yield_if_long(struct conn *conn)
+{
+    uint64_t iteration_began_ns = uv_now(&conn->loop->uv) * UINT64_C(1000000);
+    if (conn->state != CONN_OPEN || !conn->is_reading ||
+        conn->loop->mono_ns < iteration_began_ns + ITERATION_NS)
+        return;
+    set_reading(conn, false);
+    loop_wake(conn->loop, conn);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *conn = stream->data;
@@ -489,6 +505,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (conn->in.len > (size_t)loop->server->config.client_query_buffer_limit)
         conn_kill(conn, "its request passes client-query-buffer-limit");
     end_turn(conn);
+    if ((size_t)n == buf->len)
+        yield_if_long(conn);
 }
 
 /* ---- the cron's visit ---- */

@@ -9,6 +9,8 @@
 #include "server/log.h"
 #include "server/server.h"
 
+#define ATTACK_LOG_INTERVAL_NS ((uint64_t)10 * 1000 * 1000 * 1000)
+
 static struct host begin(struct conn *conn, struct yn_buf *out)
 {
     struct server *server = conn->loop->server;
@@ -29,6 +31,21 @@ static bool is_cross_protocol(struct yn_bytes name)
 {
     return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
            (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
+}
+
+/* Logged now and then only: an attacker must not fill the log. */
+static void refuse_cross_protocol(struct conn *conn, struct yn_bytes name)
+{
+    struct loop *loop = conn->loop;
+    if (loop->attack_logged_ns == 0 ||
+        loop->mono_ns - loop->attack_logged_ns > ATTACK_LOG_INTERVAL_NS) {
+        loop->attack_logged_ns = loop->mono_ns;
+        log_warning(
+            "possible cross-protocol attack: client %s sent '%.*s' as a command, as a "
+            "web browser would; connection closed",
+            conn->address, (int)name.len, name.data);
+    }
+    conn_finish(conn);
 }
 
 /* ---- checks ---- */
@@ -172,11 +189,7 @@ void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
 {
     struct loop *loop = conn->loop;
     if (is_cross_protocol(argv[0])) {
-        log_warning(
-            "possible cross-protocol attack: client %s sent '%.*s' as a command, as a "
-            "web browser would; connection closed",
-            conn->address, (int)argv[0].len, argv[0].data);
-        conn_finish(conn);
+        refuse_cross_protocol(conn, argv[0]);
         return;
     }
     enum conn_reply before = conn->reply;

@@ -18,6 +18,8 @@
  * merge the cursor may point into the middle of a chain, which is then handed out from
  * the hash position on. So each key that stays is seen exactly once.
  *
+ * Flush: the directory as a whole is set aside and freed a few segments at a time.
+ *
  * Expiry: keys that have one carry the number of their slot in a heap (due.h),
  * in front of the key's bytes; the others pay nothing for it.
  *
@@ -42,6 +44,7 @@
 #define MERGE_BELOW 64  /* keys of two siblings together */
 #define DEPTH_MAX 40    /* with CHAIN_BITS: 48 bits, what a cursor holds */
 #define CURSOR_SHIFT 16
+#define COLLECT_SEGMENTS 16 /* freed in one call */
 
 struct string_value {
     size_t len;
@@ -67,7 +70,16 @@ struct segment {
     struct entry *chain[CHAINS];
 };
 
+/* A directory whose keys were flushed; slots before `next` are freed already. */
+struct garbage {
+    struct garbage *older;
+    struct segment **dir;
+    unsigned dir_depth;
+    size_t next;
+};
+
 struct keyspace {
+    struct garbage *garbage;
     struct segment **dir; /* NULL until the first key */
     unsigned dir_depth;
     size_t count;
@@ -298,27 +310,63 @@ struct keyspace *keyspace_new(uint64_t hash_seed)
     return ks;
 }
 
+static void segment_free(struct segment *seg)
+{
+    for (unsigned i = 0; i < CHAINS; i++) {
+        struct entry *next;
+        for (struct entry *e = seg->chain[i]; e != NULL; e = next) {
+            next = e->next;
+            value_free(e);
+            free(e);
+        }
+    }
+    free(seg);
+}
+
+/* Frees at most max segments. Returns true when all are gone, the directory too. */
+static bool garbage_free_some(struct garbage *g, size_t max)
+{
+    size_t n_slots = (size_t)1 << g->dir_depth;
+    for (size_t n = 0; n < max && g->next < n_slots; n++) {
+        struct segment *seg = g->dir[g->next];
+        g->next += (size_t)1 << (g->dir_depth - seg->depth);
+        segment_free(seg);
+    }
+    if (g->next < n_slots)
+        return false;
+    free(g->dir);
+    return true;
+}
+
+bool keyspace_collect(struct keyspace *ks)
+{
+    struct garbage *g = ks->garbage;
+    if (g != NULL && garbage_free_some(g, COLLECT_SEGMENTS)) {
+        ks->garbage = g->older;
+        free(g);
+    }
+    return ks->garbage == NULL;
+}
+
 void keyspace_flush(struct keyspace *ks)
 {
-    size_t n = ks->dir == NULL ? 0 : (size_t)1 << ks->dir_depth;
-    for (size_t i = 0; i < n;) {
-        struct segment *seg = ks->dir[i];
-        i += (size_t)1 << (ks->dir_depth - seg->depth);
-        for (unsigned c = 0; c < CHAINS; c++) {
-            struct entry *next;
-            for (struct entry *e = seg->chain[c]; e != NULL; e = next) {
-                next = e->next;
-                value_free(e);
-                free(e);
-            }
-        }
-        free(seg);
-    }
-    free(ks->dir);
+    if (ks->dir == NULL)
+        return;
+    struct garbage flushed = {.dir = ks->dir, .dir_depth = ks->dir_depth};
     ks->dir = NULL;
     ks->dir_depth = 0;
     ks->count = 0;
     due_clear(&ks->heap);
+    if (garbage_free_some(&flushed, COLLECT_SEGMENTS))
+        return;
+    struct garbage *g = malloc(sizeof *g);
+    if (g == NULL) { /* then all at once */
+        garbage_free_some(&flushed, SIZE_MAX);
+        return;
+    }
+    *g = flushed;
+    g->older = ks->garbage;
+    ks->garbage = g;
 }
 
 void keyspace_free(struct keyspace *ks)
@@ -326,6 +374,8 @@ void keyspace_free(struct keyspace *ks)
     if (ks == NULL)
         return;
     keyspace_flush(ks);
+    while (!keyspace_collect(ks))
+        continue;
     free(ks);
 }
 

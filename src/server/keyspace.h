@@ -59,7 +59,12 @@ size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms);
 uint64_t keyspace_n_expired(const struct keyspace *ks);
 void keyspace_reset_stats(struct keyspace *ks);
 
+/* Removes every key. A large database is only taken out of sight; its memory is given
+ * back by keyspace_collect. */
 void keyspace_flush(struct keyspace *ks);
+/* Gives back memory of flushed keys, some thousand keys a call. Returns true when none is
+ * left. */
+bool keyspace_collect(struct keyspace *ks);
 
 /* Verifies counts, places and the heap. Returns NULL, or what is wrong. For tests. */
 const char *keyspace_check(const struct keyspace *ks);

@@ -37,6 +37,7 @@ struct loop {
     struct stats stats;
     uint64_t mono_ns; /* monotonic clock at the end of the last command */
     int64_t wall_less_mono_ns;
+    uint64_t attack_logged_ns;
 };
 
 /* Returns false when out of memory or descriptors. */

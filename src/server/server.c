@@ -21,11 +21,12 @@
  * have taken all to hang up. */
 #define STOP_FLUSH_NS ((uint64_t)1500 * 1000 * 1000)
 #define STOP_LINGER_NS ((uint64_t)150 * 1000 * 1000)
-/* The removal of expired keys works in slices of this length, looks at the clock after so
- * many keys, and pauses so long between slices while more are due. */
-#define EXPIRE_BUDGET_NS ((uint64_t)1000 * 1000)
+/* Expired and flushed keys are removed in slices of this length, with such pauses while
+ * there are more. */
+#define CLEAN_BUDGET_NS ((uint64_t)1000 * 1000)
+#define CLEAN_PAUSE_MS 2
+/* Expired keys that are removed between two looks at the clock. */
 #define EXPIRE_BATCH 64
-#define EXPIRE_PAUSE_MS 3
 
 /* ---- start ---- */
 
@@ -101,15 +102,20 @@ static bool write_pidfile(struct server *server)
 
 /* ---- the cron ---- */
 
-/* Removes keys that are due, within the budget. Returns false when it ran out. */
-static bool expire_keys(struct server *server)
+/* Removes keys that are due and frees flushed ones, within the budget. Returns false when
+ * it ran out. */
+static bool clean(struct server *server)
 {
     struct loop *loop = &server->loop;
-    uint64_t end_ns = loop_update_mono(loop) + EXPIRE_BUDGET_NS;
+    uint64_t end_ns = loop_update_mono(loop) + CLEAN_BUDGET_NS;
     int64_t now_ms = loop_now_ms(loop);
     for (size_t i = 0; i < server->n_databases; i++) {
-        while (keyspace_expire(server->databases[i], EXPIRE_BATCH, now_ms) ==
-               EXPIRE_BATCH) {
+        struct keyspace *ks = server->databases[i];
+        while (!keyspace_collect(ks)) {
+            if (loop_update_mono(loop) > end_ns)
+                return false;
+        }
+        while (server->active_expire && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
             if (loop_update_mono(loop) > end_ns)
                 return false;
         }
@@ -117,10 +123,9 @@ static bool expire_keys(struct server *server)
     return true;
 }
 
-static void on_expire_timer(uv_timer_t *timer)
+static void on_clean_timer(uv_timer_t *timer)
 {
-    struct server *server = timer->data;
-    if (!server->active_expire || expire_keys(server))
+    if (clean(timer->data))
         uv_timer_stop(timer);
 }
 
@@ -141,9 +146,22 @@ static void sample_rates(struct server *server)
     server->sample_out = s->bytes_out;
 }
 
+static void collect_all(struct server *server)
+{
+    for (size_t i = 0; i < server->n_databases; i++) {
+        while (!keyspace_collect(server->databases[i]))
+            continue;
+    }
+}
+
 bool server_check_memory(struct server *server)
 {
     size_t used = memory_allocated();
+    if (server->config.maxmemory > 0 && used > (size_t)server->config.maxmemory) {
+        /* Nobody is refused for the sake of keys that were flushed already. */
+        collect_all(server);
+        used = memory_allocated();
+    }
     if (used > server->peak_memory)
         server->peak_memory = used;
     server->is_over_memory =
@@ -155,10 +173,9 @@ static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     loop_update_clock(&server->loop);
-    if (server->active_expire && !uv_is_active((uv_handle_t *)&server->expire_timer) &&
-        !expire_keys(server))
-        uv_timer_start(&server->expire_timer, on_expire_timer, EXPIRE_PAUSE_MS,
-                       EXPIRE_PAUSE_MS);
+    if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean(server))
+        uv_timer_start(&server->clean_timer, on_clean_timer, CLEAN_PAUSE_MS,
+                       CLEAN_PAUSE_MS);
     loop_visit_conns(&server->loop, server->config.hz);
     server_check_memory(server);
     sample_rates(server);
@@ -195,7 +212,7 @@ static void end_loop(struct server *server)
     for (struct link *l = conns->next; l != conns; l = l->next)
         conn_close(LIST_ITEM(l, struct conn, in_conns));
     close_handle((uv_handle_t *)&server->cron);
-    close_handle((uv_handle_t *)&server->expire_timer);
+    close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
@@ -251,9 +268,9 @@ static void start_handles(struct server *server)
     static const int numbers[] = {SIGTERM, SIGINT};
     uv_loop_t *uv = &server->loop.uv;
     uv_timer_init(uv, &server->cron);
-    uv_timer_init(uv, &server->expire_timer);
+    uv_timer_init(uv, &server->clean_timer);
     uv_timer_init(uv, &server->stop_timer);
-    server->cron.data = server->expire_timer.data = server->stop_timer.data = server;
+    server->cron.data = server->clean_timer.data = server->stop_timer.data = server;
     for (size_t i = 0; i < 2; i++) {
         uv_signal_init(uv, &server->signals[i]);
         server->signals[i].data = server;

@@ -49,7 +49,7 @@ struct server {
     size_t peak_memory;
 
     uv_timer_t cron;
-    uv_timer_t expire_timer; /* runs while more keys are due than one slice removes */
+    uv_timer_t clean_timer; /* runs while there is more to clean than one slice does */
     uv_timer_t stop_timer;
     uv_signal_t signals[2];
     bool is_stopping;

@@ -316,6 +316,36 @@ static void test_scan_of_emptied(void **state)
     keyspace_free(ks);
 }
 
+static void test_flush_in_steps(void **state)
+{
+    (void)state;
+    enum { N = 30000 };
+    char text[16];
+    struct keyspace *ks = keyspace_new(SEED);
+    for (int round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < N; i++) {
+            put(ks, number_key(i, text), "v");
+            if (i % 3 == 0)
+                keyspace_set_expiry_ms(ks, number_key(i, text), NOW + i, NOW);
+        }
+        keyspace_flush(ks);
+        assert_int_equal(keyspace_count(ks), 0);
+        assert_int_equal(keyspace_n_volatile(ks), 0);
+        assert_int_equal(keyspace_find(ks, text_bytes("k7"), NOW).type, HOST_NONE);
+        put(ks, text_bytes("k7"), "new"); /* while the old ones are still being freed */
+        assert_false(keyspace_collect(ks));
+        assert_string(ks, "k7", "new");
+        assert_sound(ks);
+    }
+    int calls = 0;
+    while (!keyspace_collect(ks))
+        calls++;
+    assert_true(calls > 3);
+    assert_true(keyspace_collect(ks));
+    assert_string(ks, "k7", "new");
+    keyspace_free(ks);
+}
+
 /* Growing never stops for long: the slowest of a million puts, less what the machine does
  * to us, is far below what rehashing everything would take. */
 static void test_no_long_stop(void **state)
@@ -355,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_scan_while_it_changes),
         cmocka_unit_test(test_scan_of_emptied),
         cmocka_unit_test(test_no_long_stop),
+        cmocka_unit_test(test_flush_in_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,7 @@ class Epoch:
         }
         self.odd = {b"k": rng.choice([0, 0, 0, 0.02, 0.5]), b"k2": rng.choice([0, 0, 1])}
         self.lex = rng.random() < 0.15
+        self.reach = None  # powers of ten of the lengths in metres; None: any length
         self.state = {}
         self.names = {key: [] for key in GEO_KEYS}
 
@@ -448,6 +449,8 @@ class Epoch:
         if members and self.rng.random() < 0.25:
             score = self.rng.choice(list(members.values()))
             return geo_oracle.distance(lon, lat, *geo_oracle.decode(score))
+        if self.reach:
+            return 10 ** self.rng.uniform(*self.reach)
         form = self.rng.random()
         if form < 0.7:
             return 10 ** self.rng.uniform(

@@ -394,6 +394,38 @@ def split_load(words):
     return [[*words[:2], *part] for part in parts]
 
 
+class CitiesRun(EpochRun):
+    """All places of data/cities.csv under one key, and searches among them."""
+
+    def __init__(self, pair, seed, counts):
+        super().__init__(pair, seed, counts)
+        self.epoch.places = {
+            key: generate.Places(self.rng, "cities") for key in generate.GEO_KEYS
+        }
+        self.epoch.names = {key: [] for key in generate.GEO_KEYS}
+        self.epoch.lex = False
+        self.epoch.reach = (0, 6)
+
+    def run(self, n_rounds):
+        self.pair.both("FLUSHALL")
+        places = generate.cities()
+        names = [b"%d" % i for i in range(len(places))]
+        self.rng.shuffle(places)
+        self.epoch.names[b"k"] = names
+        for start in range(0, len(places), 500):
+            words = [b"GEOADD", b"k"]
+            for name, (lon, lat) in list(zip(names, places))[start : start + 500]:
+                words += [repr(lon).encode(), repr(lat).encode(), name]
+            self.write([words], 2)
+        self.fetch_state()
+        assert len(self.epoch.state[b"k"]) == len(places)
+        for _ in range(n_rounds):
+            self.read([self.epoch.read() for _ in range(60)], self.rng.choice([2, 3]))
+            self.store(3, 2)
+            self.write([self.epoch.write() for _ in range(60)], self.rng.choice([2, 3]))
+            self.fetch_state()
+
+
 @pytest.fixture(scope="module")
 def pair(session_starter, shared_redis):
     if servers.subject_class() is servers.RedisServer:
@@ -435,8 +467,22 @@ def test_kept_seeds(pair):
         EpochRun(pair, seed, counts).run()
 
 
+def first_seed():
+    return int(os.environ.get("YN_SEED") or time.time_ns() // 1000 % 10**12)
+
+
+@pytest.mark.skipif(not generate.cities(), reason="data/cities.csv is not there")
+def test_searches_among_cities(pair):
+    """The same with a set of 135,233 members, searches of up to 1,000 km."""
+    seed, counts = first_seed(), collections.Counter()
+    print(f"seed {seed}")
+    run = CitiesRun(pair, seed, counts)
+    run.run(5)
+    print(f"{run.n_commands} commands; allowed differences: {dict(counts)}")
+
+
 def test_random_commands(pair):
-    first = int(os.environ.get("YN_SEED") or time.time_ns() // 1000 % 10**12)
+    first = first_seed()
     epochs = int(os.environ.get("YN_EPOCHS") or 0)
     seconds = (
         float(os.environ.get("YN_SECONDS") or 600) if os.environ.get("YN_LONG") else 0
