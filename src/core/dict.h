@@ -16,7 +16,9 @@
 
 struct yn_dict;
 
-struct yn_dict *yn_dict_new(struct yn_mem *mem, uint64_t seed);
+/* generation: another one for each dictionary that a set has in turn, so that a scan
+ * notices that its cursor is of an earlier one. */
+struct yn_dict *yn_dict_new(struct yn_mem *mem, uint64_t seed, unsigned generation);
 void yn_dict_free(struct yn_mem *mem, struct yn_dict *dict);
 
 uint64_t yn_dict_hash(const struct yn_dict *dict, struct yn_bytes member);
@@ -37,10 +39,11 @@ enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,
                            bool prefer_side);
 /* Removes the entry of a member with this hash and score. Never fails. */
 void yn_dict_remove(struct yn_dict *dict, uint64_t hash, double score);
-/* Changes the score in an entry. May need memory when the kind of entry changes; then
- * returns YN_ENOMEM, nothing changed. */
+/* Changes the score in an entry. `prefer_side`: the new cell is crowded. May need memory
+ * when the entry goes to the side table; then returns YN_ENOMEM, nothing changed. Never
+ * fails when it takes back the last move and prefer_side is false. */
 enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t hash,
-                            double old_score, double score);
+                            double old_score, double score, bool prefer_side);
 
 /* See yn_zset_scan. */
 uint64_t yn_dict_scan(const struct yn_dict *dict, const struct yn_view *view,

@@ -480,11 +480,14 @@ static void choose_split(const struct yn_path *path, size_t added, struct repack
         leaf_room = room;
     /* sharing is worth it only when it leaves some room, or the next insert is here again
      */
-    repack->n_new = total <= n_old * leaf_room * 15 / 16 ? n_old : n_old + 1;
+    bool is_shared_out =
+        total <= n_old * leaf_room * 15 / 16 && n_items <= n_old * YN_LEAF_ENTRIES_MAX;
+    repack->n_new = is_shared_out ? n_old : n_old + 1;
 }
 
-/* Packs the items into n_new leaves of about the same size. False: out of memory or,
- * which wants one leaf more, one of them would hold too many entries. */
+/* Packs the items into n_new leaves of about the same size, and none with more entries
+ * than a leaf can have (large items may stand in front of many small ones). False: out of
+ * memory. */
 static bool pack_leaves(struct yn_tree *tree, struct repack *repack)
 {
     size_t total = 0, done = 0, made = 0, from = 0;
@@ -496,7 +499,8 @@ static bool pack_leaves(struct yn_tree *tree, struct repack *repack)
         do
             done += item_size(&repack->items[to++]);
         while (to < repack->n_items - left && to - from < YN_LEAF_ENTRIES_MAX &&
-               (left == 0 || done + item_size(&repack->items[to]) / 2 < goal));
+               (repack->n_items - to > left * YN_LEAF_ENTRIES_MAX ||
+                done + item_size(&repack->items[to]) / 2 < goal));
         struct yn_leaf_plan plan;
         yn_leaf_plan(&repack->items[from], to - from, &plan);
         struct yn_leaf *leaf =
@@ -506,8 +510,10 @@ static bool pack_leaves(struct yn_tree *tree, struct repack *repack)
         repack->records[made] = yn_record_of(&leaf->head);
         from = to;
     }
-    if (made == repack->n_new && from == repack->n_items)
+    if (made == repack->n_new) {
+        assert(from == repack->n_items);
         return true;
+    }
     while (made > 0) {
         struct yn_node *node = repack->records[--made].child;
         yn_mem_give(&tree->mem, node, node->cap);

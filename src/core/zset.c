@@ -56,6 +56,7 @@ struct yn_zset *yn_zset_new(const struct yn_options *options)
     set->dict = NULL;
     set->seed =
         options != NULL && options->hash_seed != 0 ? options->hash_seed : process_seed();
+    set->n_dicts = 0;
     set->is_dead = false;
     return set;
 }
@@ -162,7 +163,7 @@ static void adjust_dict(struct yn_zset *set)
     }
     if (set->dict != NULL)
         return;
-    struct yn_dict *dict = yn_dict_new(mem, set->seed);
+    struct yn_dict *dict = yn_dict_new(mem, set->seed, set->n_dicts++);
     if (dict == NULL)
         return;
     if (yn_dict_build(dict, mem, view) == YN_OK)
@@ -228,42 +229,67 @@ static enum yn_status add_member(struct yn_zset *set, struct yn_bytes member,
     return YN_OK;
 }
 
-/* Gives a member that is at `path` another score: the tree gets the new entry, then loses
- * the old one, which needs memory only where a view shows its leaf. */
-static enum yn_status move_member(struct yn_zset *set, struct yn_path *path,
-                                  struct yn_bytes member, double score)
+/* Moves the entry at `from` to where `to` says in two steps: the tree gets the new entry,
+ * then loses the old one, which needs memory only where a view shows its leaf. */
+static enum yn_status move_far(struct yn_zset *set, struct yn_path *from,
+                               struct yn_path *to, double old_score, double score)
 {
-    double old_score = yn_leaf_score(path->leaf, path->i);
-    struct yn_item item;
-    yn_item_set_score(&item, score);
-    uint64_t hash = set->dict != NULL ? yn_dict_hash(set->dict, member) : 0;
-    if (set->dict != NULL &&
-        yn_dict_move(set->dict, &set->tree.mem, hash, old_score, score) != YN_OK)
-        return YN_ENOMEM;
-    if (yn_tree_move(&set->tree, path, &item))
-        return YN_OK;
+    const struct yn_view *view = &set->tree.live;
     char space[YN_MEMBER_INLINE_MAX + 16];
-    struct yn_bytes entry = yn_leaf_entry(path->leaf, path->i);
+    struct yn_bytes entry = yn_leaf_entry(from->leaf, from->i);
     memcpy(space, entry.data, entry.len);
     entry.data = space;
-    member =
-        yn_entry_member(space, entry.len); /* the caller's may be a slice of the leaf */
-    yn_tree_find(&set->tree.live, yn_key_of_score(score), member, path);
-    enum yn_status status = insert_at(set, path, score, entry);
-    if (status == YN_OK) {
-        yn_tree_find(&set->tree.live, yn_key_of_score(old_score), member, path);
-        status = yn_tree_remove(&set->tree, path);
-        if (status == YN_OK) {
-            adjust_dict(set);
-            return YN_OK;
-        }
+    struct yn_bytes member = yn_entry_member(space, entry.len);
+    enum yn_status status = insert_at(set, to, score, entry);
+    if (status != YN_OK)
+        return status;
+    struct yn_path path;
+    yn_tree_find(view, yn_key_of_score(old_score), member, &path);
+    status = yn_tree_remove(&set->tree, &path);
+    if (status != YN_OK) {
         /* the new entry's leaf is our own by now: taking it back needs no memory */
-        yn_tree_find(&set->tree.live, yn_key_of_score(score), member, path);
-        (void)yn_tree_remove(&set->tree, path);
+        yn_tree_find(view, yn_key_of_score(score), member, &path);
+        (void)yn_tree_remove(&set->tree, &path);
     }
-    /* going back never needs memory: the entry changes where it stands now */
-    if (set->dict != NULL)
-        (void)yn_dict_move(set->dict, &set->tree.mem, hash, score, old_score);
+    return status;
+}
+
+/* Whether an entry with this key would stand between the ends of the leaf. */
+static bool is_within(const struct yn_leaf *leaf, uint64_t key)
+{
+    return yn_leaf_key(leaf, 0) < key && key < yn_leaf_key(leaf, leaf->head.n - 1u);
+}
+
+/* Gives a member that is at `from` another score. Most moves are short, and need no other
+ * descent. */
+static enum yn_status move_member(struct yn_zset *set, struct yn_path *from,
+                                  struct yn_bytes member, double score)
+{
+    double old_score = yn_leaf_score(from->leaf, from->i);
+    uint64_t key = yn_key_of_score(score), hash = 0;
+    bool is_near = is_within(from->leaf, key), is_crowded = false;
+    struct yn_path to;
+    if (!is_near) {
+        yn_tree_find(&set->tree.live, key, member, &to);
+        is_crowded = yn_path_is_crowded(&to, key);
+    }
+    if (set->dict != NULL) {
+        hash = yn_dict_hash(set->dict, member);
+        if (yn_dict_move(set->dict, &set->tree.mem, hash, old_score, score, is_crowded) !=
+            YN_OK)
+            return YN_ENOMEM;
+    }
+    if (is_near) {
+        struct yn_item item;
+        yn_item_set_score(&item, score);
+        if (yn_tree_move(&set->tree, from, &item))
+            return YN_OK;
+        yn_tree_find(&set->tree.live, key, member, &to);
+    }
+    enum yn_status status = move_far(set, from, &to, old_score, score);
+    if (status != YN_OK && set->dict != NULL)
+        (void)yn_dict_move(set->dict, &set->tree.mem, hash, score, old_score, false);
+    adjust_dict(set);
     return status;
 }
 
@@ -371,7 +397,7 @@ enum yn_status yn_zset_index(struct yn_zset *set)
         return view->root != NULL && leaf_has_twice((struct yn_leaf *)(void *)view->root)
                    ? YN_EEXIST
                    : YN_OK;
-    set->dict = yn_dict_new(mem, set->seed);
+    set->dict = yn_dict_new(mem, set->seed, set->n_dicts++);
     return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
 }
 

@@ -8,7 +8,8 @@ struct yn_zset {
     struct yn_tree tree;
     struct yn_dict *dict; /* NULL while one leaf holds everything */
     uint64_t seed;
-    bool is_dead; /* freed, and waiting for its frozen views */
+    uint8_t n_dicts; /* dictionaries made so far, wrapping around */
+    bool is_dead;    /* freed, and waiting for its frozen views */
 };
 
 /* Builds the dictionary of a set whose tree has just been built. YN_OK, YN_ENOMEM, or

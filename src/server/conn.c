@@ -266,6 +266,8 @@ static void flush(struct conn *conn)
     size_t taken = n > 0 ? (size_t)n : 0;
     conn->bytes_out += taken;
     stats->bytes_out += taken;
+    if (taken > 0)
+        conn->active_ns = conn->loop->mono_ns;
     if (taken == conn->out.len) {
         yn_buf_reset(&conn->out, KEEP_CAP);
         return;
@@ -511,6 +513,16 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 /* ---- the cron's visit ---- */
 
+/* A client that reads a large reply slowly is not idle; libuv tells only when the kernel
+ * has taken all of a write. */
+static void note_progress(struct conn *conn)
+{
+    size_t queue = conn->io.stream.write_queue_size;
+    if (queue != conn->queue_at_visit)
+        conn->active_ns = conn->loop->mono_ns;
+    conn->queue_at_visit = queue;
+}
+
 void conn_visit(struct conn *conn)
 {
     uint64_t now_ns = conn->loop->mono_ns;
@@ -518,10 +530,11 @@ void conn_visit(struct conn *conn)
         conn_close(conn);
     if (conn->state != CONN_OPEN)
         return;
+    note_progress(conn);
     uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
     uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn->job == NULL && conn_n_subscriptions(conn) == 0) {
+        conn_n_subscriptions(conn) == 0) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);

@@ -70,6 +70,7 @@ struct conn {
     /* a command whose reply is under way */
     struct cmd_job *job;
     struct cmd_arena *job_arena; /* what the job's command took */
+    bool job_is_fixed17;         /* coordinate-format when the command ran */
     bool is_running;             /* a command of this connection is on the stack */
 
     /* the session */
@@ -85,6 +86,7 @@ struct conn {
     /* for CLIENT LIST and timeouts */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
     uint64_t created_ns, active_ns;
+    size_t queue_at_visit; /* bytes that libuv held at the cron's last visit */
     const struct cmd_spec *last_spec;
     uint64_t bytes_in, bytes_out, n_commands;
     uint64_t linger_until_ns;

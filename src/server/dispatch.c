@@ -117,6 +117,7 @@ static void start_job(struct conn *conn, struct host *h, struct cmd_job *job)
     }
     conn->job = job;
     conn->job_arena = loop->arena;
+    conn->job_is_fixed17 = h->is_fixed17;
     loop->arena = fresh;
 }
 
@@ -134,6 +135,7 @@ void dispatch_step_job(struct conn *conn)
 {
     uint64_t began_ns = conn->loop->mono_ns;
     struct host host = begin(conn, &conn->out);
+    host.is_fixed17 = conn->job_is_fixed17; /* one reply, one format */
     if (conn->job->step(conn->job, &host, DISPATCH_CHUNK))
         dispatch_drop_job(conn);
     stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=

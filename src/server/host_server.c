@@ -77,11 +77,12 @@ void host_reply_scan_score(struct host *h, double score, bool compact)
 {
     char text[YN_NUM_TEXT_MAX];
     size_t len;
-    if (!h->is_fixed17)
-        len = yn_num_format_shortest(score, text);
+    if (!compact) /* large sets: 17 digits in every version */
+        len = yn_num_format_scan(score, text);
+    else if (h->is_fixed17)
+        len = yn_num_format_compact(score, text);
     else
-        len = compact ? yn_num_format_compact(score, text)
-                      : yn_num_format_scan(score, text);
+        len = yn_num_format_shortest(score, text);
     yn_write_bulk(h->out, (struct yn_bytes){text, len});
 }
 

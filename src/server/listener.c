@@ -290,19 +290,21 @@ static bool path_is_free(const char *path)
     }
     strcpy(address.sun_path, path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_used =
-        fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ||
-                    errno == EAGAIN);
+    int err = fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0
+                  ? errno
+                  : 0;
     if (fd >= 0)
         close(fd);
-    if (is_used) {
-        log_warning(
-            "could not listen on unix socket \"%s\": it is in use by another program",
-            path);
-        return false;
+    /* Any other error tells that somebody may be there: another kind of socket, one that
+     * only others may connect to, one whose queue is full. */
+    if (err == ECONNREFUSED) {
+        unlink(path);
+        return true;
     }
-    unlink(path);
-    return true;
+    log_warning(
+        "could not listen on unix socket \"%s\": it is in use by another program%s%s",
+        path, err != 0 ? ", it seems: " : "", err != 0 ? strerror(err) : "");
+    return false;
 }
 
 static bool open_unix(struct server *server)

@@ -14,10 +14,16 @@ struct pubsub_topic {
     struct link in_all;
     struct pubsub_topic *next; /* of the same bucket */
     enum pubsub_kind kind;
-    struct conn **conns; /* subscribers */
-    size_t n, cap;
+    struct link subscriptions;
+    size_t n;
     size_t name_len;
     char name[];
+};
+
+struct subscription {
+    struct link in_topic, in_conn;
+    struct pubsub_topic *topic;
+    struct conn *conn;
 };
 
 #define FIRST_BUCKETS 64
@@ -38,7 +44,7 @@ void pubsub_clear(struct pubsub *pubsub)
     pubsub_init(pubsub);
 }
 
-struct yn_bytes pubsub_topic_name(const struct pubsub_topic *topic)
+static struct yn_bytes topic_name(const struct pubsub_topic *topic)
 {
     return (struct yn_bytes){topic->name, topic->name_len};
 }
@@ -75,7 +81,7 @@ static bool grow(struct pubsub_table *table)
     table->n_buckets = n;
     for (struct link *l = table->all.next; l != &table->all; l = l->next) {
         struct pubsub_topic *t = LIST_ITEM(l, struct pubsub_topic, in_all);
-        struct pubsub_topic **bucket = bucket_of(table, pubsub_topic_name(t));
+        struct pubsub_topic **bucket = bucket_of(table, topic_name(t));
         t->next = *bucket;
         *bucket = t;
     }
@@ -96,6 +102,7 @@ static struct pubsub_topic *topic_new(struct pubsub_table *table, enum pubsub_ki
     struct pubsub_topic **bucket = bucket_of(table, name);
     t->next = *bucket;
     *bucket = t;
+    list_init(&t->subscriptions);
     list_append(&table->all, &t->in_all);
     table->n++;
     return t;
@@ -105,46 +112,32 @@ static void topic_free_if_unused(struct pubsub_table *table, struct pubsub_topic
 {
     if (t->n > 0)
         return;
-    struct pubsub_topic **link = bucket_of(table, pubsub_topic_name(t));
+    struct pubsub_topic **link = bucket_of(table, topic_name(t));
     while (*link != t)
         link = &(*link)->next;
     *link = t->next;
     list_remove(&t->in_all);
     table->n--;
-    free(t->conns);
     free(t);
 }
 
 /* ---- the two sides ---- */
 
-static bool has_room(void **array, size_t n, size_t *cap)
-{
-    if (n < *cap)
-        return true;
-    size_t wanted = *cap == 0 ? 4 : 2 * *cap;
-    void *bigger = realloc(*array, wanted * sizeof(void *));
-    if (bigger == NULL)
-        return false;
-    *array = bigger;
-    *cap = wanted;
-    return true;
-}
-
-/* Index of item in an array of pointers; n when it is not there. */
-static size_t index_of(void *const *array, size_t n, const void *item)
-{
-    size_t i = 0;
-    while (i < n && array[i] != item)
-        i++;
-    return i;
-}
-
-static bool is_subscribed(const struct pubsub_topic *t, const struct conn *conn)
+/* The subscription, or NULL. */
+static struct subscription *find(const struct pubsub_topic *t, const struct conn *conn)
 {
     const struct pubsub_list *list = &conn->subscriptions[t->kind];
-    if (list->n < t->n)
-        return index_of((void *const *)list->topics, list->n, t) < list->n;
-    return index_of((void *const *)t->conns, t->n, conn) < t->n;
+    if (list->n == 0)
+        return NULL;
+    bool by_conn = list->n < t->n;
+    const struct link *all = by_conn ? &list->all : &t->subscriptions;
+    for (struct link *l = all->next; l != all; l = l->next) {
+        struct subscription *s = by_conn ? LIST_ITEM(l, struct subscription, in_conn)
+                                         : LIST_ITEM(l, struct subscription, in_topic);
+        if (s->topic == t && s->conn == conn)
+            return s;
+    }
+    return NULL;
 }
 
 bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
@@ -153,59 +146,63 @@ bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
     struct pubsub_table *table = &pubsub->tables[kind];
     struct pubsub_list *list = &conn->subscriptions[kind];
     struct pubsub_topic *t = topic_find(table, name);
-    if (t != NULL && is_subscribed(t, conn))
+    if (t != NULL && find(t, conn) != NULL)
         return true;
     if (t == NULL && (t = topic_new(table, kind, name)) == NULL)
         return false;
-    void *conns = t->conns;
-    void *topics = list->topics;
-    bool ok = has_room(&conns, t->n, &t->cap) && has_room(&topics, list->n, &list->cap);
-    t->conns = conns;
-    list->topics = topics;
-    if (!ok) {
+    struct subscription *s = malloc(sizeof *s);
+    if (s == NULL) {
         topic_free_if_unused(table, t);
         return false;
     }
-    t->conns[t->n++] = conn;
-    list->topics[list->n++] = t;
+    s->topic = t;
+    s->conn = conn;
+    if (list->n++ == 0)
+        list_init(&list->all);
+    list_append(&list->all, &s->in_conn);
+    list_append(&t->subscriptions, &s->in_topic);
+    t->n++;
     return true;
 }
 
-/* Ends the subscription at place i of the connection's list. Order is kept there: clients
- * see it when they unsubscribe from everything. */
-static void end_subscription(struct pubsub *pubsub, struct conn *conn,
-                             enum pubsub_kind kind, size_t i)
+static void end_subscription(struct pubsub *pubsub, struct subscription *s)
 {
-    struct pubsub_list *list = &conn->subscriptions[kind];
-    struct pubsub_topic *t = list->topics[i];
-    list->n--;
-    memmove(&list->topics[i], &list->topics[i + 1],
-            (list->n - i) * sizeof(struct pubsub_topic *));
-    size_t at = index_of((void *const *)t->conns, t->n, conn);
-    t->conns[at] = t->conns[--t->n];
-    topic_free_if_unused(&pubsub->tables[kind], t);
+    struct pubsub_topic *t = s->topic;
+    list_remove(&s->in_conn);
+    list_remove(&s->in_topic);
+    s->conn->subscriptions[t->kind].n--;
+    t->n--;
+    free(s);
+    topic_free_if_unused(&pubsub->tables[t->kind], t);
 }
 
 bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
                    struct yn_bytes name)
 {
-    struct pubsub_list *list = &conn->subscriptions[kind];
     const struct pubsub_topic *t = topic_find(&pubsub->tables[kind], name);
-    if (t == NULL || !is_subscribed(t, conn))
+    struct subscription *s = t != NULL ? find(t, conn) : NULL;
+    if (s == NULL)
         return false;
-    end_subscription(pubsub, conn, kind,
-                     index_of((void *const *)list->topics, list->n, t));
+    end_subscription(pubsub, s);
     return true;
+}
+
+struct yn_bytes pubsub_first(const struct pubsub_list *list)
+{
+    return topic_name(LIST_ITEM(list->all.next, struct subscription, in_conn)->topic);
+}
+
+void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind)
+{
+    struct link *first = conn->subscriptions[kind].all.next;
+    end_subscription(pubsub, LIST_ITEM(first, struct subscription, in_conn));
 }
 
 void pubsub_forget(struct pubsub *pubsub, struct conn *conn)
 {
     for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
-        struct pubsub_list *list = &conn->subscriptions[kind];
-        while (list->n > 0)
-            end_subscription(pubsub, conn, (enum pubsub_kind)kind, list->n - 1);
-        free(list->topics);
-        *list = (struct pubsub_list){.topics = NULL};
+        while (conn->subscriptions[kind].n > 0)
+            pubsub_remove_first(pubsub, conn, (enum pubsub_kind)kind);
     }
 }
 
@@ -219,8 +216,9 @@ static void write_text(struct yn_buf *out, const char *text)
 static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
                         struct yn_bytes message)
 {
-    for (size_t i = 0; i < t->n; i++) {
-        struct conn *conn = t->conns[i];
+    const struct link *all = &t->subscriptions;
+    for (const struct link *l = all->next; l != all; l = l->next) {
+        struct conn *conn = LIST_ITEM(l, struct subscription, in_topic)->conn;
         struct yn_buf *out = conn_push(conn);
         if (t->kind == PUBSUB_CHANNEL) {
             yn_write_push(out, conn->resp, 3);
@@ -228,7 +226,7 @@ static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
         } else {
             yn_write_push(out, conn->resp, 4);
             write_text(out, "pmessage");
-            yn_write_bulk(out, pubsub_topic_name(t));
+            yn_write_bulk(out, topic_name(t));
         }
         yn_write_bulk(out, channel);
         yn_write_bulk(out, message);
@@ -248,7 +246,7 @@ size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
     struct link *all = &pubsub->tables[PUBSUB_PATTERN].all;
     for (struct link *l = all->next; l != all; l = l->next) {
         t = LIST_ITEM(l, struct pubsub_topic, in_all);
-        if (glob_matches(pubsub_topic_name(t), channel)) {
+        if (glob_matches(topic_name(t), channel)) {
             send_to_all(t, channel, message);
             n += t->n;
         }
@@ -269,5 +267,5 @@ void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
 {
     const struct link *all = &pubsub->tables[kind].all;
     for (const struct link *l = all->next; l != all; l = l->next)
-        visit(ctx, pubsub_topic_name(LIST_ITEM(l, struct pubsub_topic, in_all)));
+        visit(ctx, topic_name(LIST_ITEM(l, struct pubsub_topic, in_all)));
 }

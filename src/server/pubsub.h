@@ -1,9 +1,9 @@
 /*
  * pubsub.h: channels and patterns, and who listens to them.
  *
- * A topic is a channel or a pattern that has subscribers. Both sides know each other by
- * arrays of pointers: looking whether a connection listens to a topic walks the shorter
- * one.
+ * A topic is a channel or a pattern that has subscribers. A subscription stands in two
+ * lists, its topic's and its connection's, so that ending it costs the same however many
+ * there are; finding it walks the shorter of the two.
  */
 #ifndef PUBSUB_H
 #define PUBSUB_H
@@ -30,10 +30,11 @@ struct pubsub {
     struct pubsub_table tables[PUBSUB_KINDS];
 };
 
-/* What one connection listens to. Embedded in the connection; all zero at first. */
+/* What one connection listens to, the oldest first. Embedded in the connection; all zero
+ * at first. */
 struct pubsub_list {
-    struct pubsub_topic **topics;
-    size_t n, cap;
+    struct link all; /* initialised by the first subscription */
+    size_t n;
 };
 
 void pubsub_init(struct pubsub *pubsub);
@@ -45,6 +46,10 @@ bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
 /* Returns false when the connection did not listen to it. */
 bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
                    struct yn_bytes name);
+/* Name of the oldest subscription of a list that is not empty; borrowed. */
+struct yn_bytes pubsub_first(const struct pubsub_list *list);
+/* Ends that subscription. */
+void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind);
 /* Ends every subscription of the connection. */
 void pubsub_forget(struct pubsub *pubsub, struct conn *conn);
 
@@ -58,7 +63,5 @@ size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel
 typedef void (*pubsub_name_fn)(void *ctx, struct yn_bytes name);
 void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
                   pubsub_name_fn visit, void *ctx);
-/* Name of a subscription; borrowed. */
-struct yn_bytes pubsub_topic_name(const struct pubsub_topic *topic);
 
 #endif

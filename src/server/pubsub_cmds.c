@@ -49,11 +49,10 @@ static void unsubscribe_all(struct conn *conn, enum pubsub_kind kind, const char
     if (list->n == 0)
         push_change(conn, verb, NULL);
     while (list->n > 0) {
-        struct yn_bytes name = pubsub_topic_name(list->topics[0]);
         yn_write_push(&conn->out, conn->resp, 3);
         write_text(&conn->out, verb);
-        yn_write_bulk(&conn->out, name);
-        pubsub_remove(&conn->loop->server->pubsub, conn, kind, name);
+        yn_write_bulk(&conn->out, pubsub_first(list));
+        pubsub_remove_first(&conn->loop->server->pubsub, conn, kind);
         yn_write_integer(&conn->out, (int64_t)conn_n_subscriptions(conn));
     }
 }

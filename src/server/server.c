@@ -184,7 +184,11 @@ static void on_cron(uv_timer_t *timer)
 static void start_cron(struct server *server)
 {
     uint64_t period_ms = 1000 / (uint64_t)server->config.hz;
-    uv_timer_start(&server->cron, on_cron, period_ms, period_ms > 0 ? period_ms : 1);
+    /* Starting it again puts it off: with CONFIG SET once a period it would never run. */
+    if (uv_is_active((uv_handle_t *)&server->cron))
+        uv_timer_set_repeat(&server->cron, period_ms);
+    else
+        uv_timer_start(&server->cron, on_cron, period_ms, period_ms);
 }
 
 void server_apply_config(struct server *server)

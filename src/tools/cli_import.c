@@ -200,6 +200,8 @@ static bool take_reply(struct import *import, const struct yn_reply *reply)
     import->first_in_flight = (import->first_in_flight + 1) % IN_FLIGHT_MAX;
     import->n_in_flight--;
     if (reply->type == YN_REPLY_INTEGER) {
+        if (reply->integer < 0 || (uint64_t)reply->integer > lines.n_rows)
+            return fail(import, "the server says that it added more rows than it got");
         import->n_confirmed += lines.n_rows;
         import->n_added += (uint64_t)reply->integer;
         return true;

@@ -70,6 +70,10 @@ static bool goes_unanswered(struct shell *shell, size_t argc, const struct yn_by
 {
     bool is_skipped = shell->skips_next;
     shell->skips_next = false;
+    if (argc == 1 && is_word(argv[0], "reset")) {
+        shell->is_silent = false; /* RESET switches replies on, its own is the first */
+        return false;
+    }
     if (argc == 3 && is_words(argc, argv, "client", "reply")) {
         if (is_word(argv[2], "on"))
             shell->is_silent = is_skipped = false;
@@ -81,10 +85,13 @@ static bool goes_unanswered(struct shell *shell, size_t argc, const struct yn_by
     return shell->is_silent || is_skipped;
 }
 
+/* Keeps the number of the database that a successful command has chosen. */
 static void note_selected(struct shell *shell, size_t argc, const struct yn_bytes *argv)
 {
     char text[16];
     long db;
+    if (argc == 1 && is_word(argv[0], "reset"))
+        shell->db = 0;
     if (argc != 2 || !is_word(argv[0], "select") || argv[1].len >= sizeof text)
         return;
     memcpy(text, argv[1].data, argv[1].len);
@@ -147,6 +154,12 @@ static int shell_end(struct shell *shell, bool is_ok)
 {
     if (!is_ok)
         fprintf(stderr, "yonder-cli: %s\n", shell->link.error);
+    /* replies that nobody could read are a failure, of a full disk for example */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (is_ok)
+            fputs("yonder-cli: could not write the output\n", stderr);
+        is_ok = false;
+    }
     cli_link_close(&shell->link);
     yn_buf_clear(&shell->text);
     return !is_ok || (shell->had_error && shell->options->fail_on_error) ? 1 : 0;

@@ -233,13 +233,14 @@ class Proof:
         answer = redis.read()
         if isinstance(answer, Error):
             raise Unexplained(f"Redis refuses the plain search: {answer!r}")
-        if len(set(answer)) != len(answer):
+        found = set(answer)
+        if len(found) != len(answer):
             raise Unexplained("Redis gives a member twice")
-        strange = set(answer) - set(self.hits)
+        strange = found - set(self.hits)
         if strange:
             raise Unexplained(f"Redis finds what the predicate refuses: {strange}")
         self.redis_walk = [self.hits[member] for member in answer]
-        self.lost = [hit for hit in self.hits.values() if hit.member not in set(answer)]
+        self.lost = [hit for hit in self.hits.values() if hit.member not in found]
         self.walk = self.redis_walk + sorted(self.lost, key=lambda hit: hit.place)
 
     def run(self, ours, theirs):

