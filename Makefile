@@ -6,7 +6,7 @@ PORT ?= 6379
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 
-.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage format install clean
+.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -51,6 +51,14 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@cmake --preset cov
 	@cmake --build build-cov -j $(JOBS)
 	@scripts/coverage build-cov
+
+bench: build ## compare with redis-server on 5 million points (10 minutes)
+	@scripts/deps build run test
+	@build/yonder-bench compare --points 5M $(BENCH)
+
+bench-full: build ## the same on 60,841,557 points (10 GB of memory)
+	@scripts/deps build run test
+	@build/yonder-bench compare --points 60841557 $(BENCH)
 
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix

@@ -131,25 +131,28 @@ done:
     return is_done || fail(places, "out of memory");
 }
 
+static FILE *open_below(const char *folder, char *out_path, size_t size)
+{
+    snprintf(out_path, size, "%s/data/cities.csv", folder);
+    return fopen(out_path, "rb");
+}
+
 static FILE *open_file(const char *path, char *out_path, size_t size)
 {
     if (path != NULL) {
         snprintf(out_path, size, "%s", path);
         return fopen(path, "rb");
     }
-    snprintf(out_path, size, "data/cities.csv");
-    FILE *file = fopen(out_path, "rb");
+    const char *root = getenv("YONDER_SOURCE_DIR");
+    FILE *file = root != NULL ? open_below(root, out_path, size) : NULL;
     char program[512];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (file != NULL || len < 0)
-        return file;
-    program[len] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    char beside[640];
-    snprintf(beside, sizeof beside, "%s/../data/cities.csv", program);
-    return fopen(beside, "rb");
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 4);
+    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
+    if (file == NULL && slash != NULL) {
+        memcpy(slash, "/..", 4);
+        file = open_below(program, out_path, size);
+    }
+    return file != NULL ? file : open_below(".", out_path, size);
 }
 
 bool bench_places_open(struct bench_places *places, const char *path, const char *country,
@@ -157,7 +160,7 @@ bool bench_places_open(struct bench_places *places, const char *path, const char
 {
     memset(places, 0, sizeof *places);
     struct reading reading = {.places = places, .country = country, .extra = extra};
-    char name[512];
+    char name[1024];
     FILE *file = open_file(path, name, sizeof name);
     if (file == NULL) {
         snprintf(places->error, sizeof places->error, "could not open \"%.200s\": %s",

@@ -20,6 +20,7 @@ void cli_csv_init(struct cli_csv *csv, char delimiter, cli_csv_fn visit, void *c
     csv->ctx = ctx;
     csv->line = 1;
     csv->row_line = 1;
+    csv->delimiter = delimiter;
     yn_buf_init(&csv->row);
     csv_init(&csv->parser, 0);
     csv_set_delim(&csv->parser, (unsigned char)delimiter);
@@ -55,7 +56,7 @@ static bool grow_fields(struct cli_csv *csv)
 static void on_field(void *data, size_t len, void *ctx)
 {
     struct cli_csv *csv = ctx;
-    if (csv->status != CLI_CSV_OK)
+    if (csv->status != CLI_CSV_OK || csv->is_broken)
         return;
     char *to = yn_buf_reserve(&csv->row, len + 1);
     if (to == NULL || (csv->n_fields == csv->fields_cap && !grow_fields(csv))) {
@@ -72,25 +73,80 @@ static void on_row(int line_end, void *ctx)
 {
     (void)line_end;
     struct cli_csv *csv = ctx;
-    if (csv->status != CLI_CSV_OK)
+    if (csv->status != CLI_CSV_OK || csv->is_broken)
         return;
     size_t start = 0;
     for (size_t i = 0; i < csv->n_fields; i++) {
         csv->fields[i] = (struct yn_bytes){csv->row.data + start, csv->ends[i] - start};
         start = csv->ends[i];
     }
-    struct cli_csv_row row = {csv->row_line, csv->fields, csv->n_fields};
+    struct cli_csv_row row = {csv->row_line, csv->fields, csv->n_fields, false};
     if (!csv->visit(csv->ctx, &row))
         csv->status = CLI_CSV_STOPPED;
     csv->n_fields = 0;
     yn_buf_reset(&csv->row, 1024 * 1024);
 }
 
+/* ---- broken rows ---- */
+
+/* Whether the byte stands where nothing but a delimiter or a line end may: behind the
+ * closing quote of a field. libcsv would take that quote for text and read on to another
+ * one, over any number of rows. */
+static bool is_out_of_place(struct cli_csv *csv, char byte)
+{
+    bool is_blank = byte == ' ' || byte == '\t';
+    if (csv->place == CLI_CSV_QUOTED) {
+        if (byte == '"')
+            csv->place = CLI_CSV_QUOTE;
+    } else if (byte == csv->delimiter || byte == '\n' || byte == '\r') {
+        csv->place = CLI_CSV_START;
+    } else if (csv->place == CLI_CSV_START && !is_blank) {
+        csv->place = byte == '"' ? CLI_CSV_QUOTED : CLI_CSV_PLAIN;
+    } else if (csv->place == CLI_CSV_QUOTE && byte == '"') {
+        csv->place = CLI_CSV_QUOTED; /* it was the first of two, which stand for one */
+    } else if (csv->place == CLI_CSV_QUOTE || csv->place == CLI_CSV_BEHIND) {
+        csv->place = CLI_CSV_BEHIND;
+        return !is_blank;
+    }
+    return false;
+}
+
+static bool has_byte_out_of_place(struct cli_csv *csv, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (is_out_of_place(csv, data[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Lets the parser forget what it has of the row, and hands the row out as broken. */
+static void end_broken_row(struct cli_csv *csv)
+{
+    csv_fini(&csv->parser, on_field, on_row, csv);
+    csv->n_fields = 0;
+    yn_buf_reset(&csv->row, 1024 * 1024);
+    csv->is_broken = false;
+    csv->place = CLI_CSV_START;
+    struct cli_csv_row row = {csv->row_line, NULL, 0, true};
+    if (csv->status == CLI_CSV_OK && !csv->visit(csv->ctx, &row))
+        csv->status = CLI_CSV_STOPPED;
+}
+
+/* ---- feeding ---- */
+
 /* Feeds a piece of one line, with its line end if that has come. */
 static void feed_piece(struct cli_csv *csv, const char *data, size_t len)
 {
-    if (csv->parser.pstate == csv->idle_state)
+    if (csv->parser.pstate == csv->idle_state && !csv->is_broken)
         csv->row_line = csv->line;
+    if (!csv->is_broken)
+        csv->is_broken = has_byte_out_of_place(csv, data, len);
+    if (csv->is_broken) {
+        if (len > 0 && (data[len - 1] == '\n' || data[len - 1] == '\r'))
+            end_broken_row(csv);
+        return;
+    }
     if (csv_parse(&csv->parser, data, len, on_field, on_row, csv) != len)
         csv->status = CLI_CSV_NOMEM; /* the only failure without strict mode */
     else if (csv_get_buffer_size(&csv->parser) > CLI_CSV_FIELD_MAX)
@@ -158,6 +214,8 @@ enum cli_csv_status cli_csv_finish(struct cli_csv *csv)
     if (csv->status == CLI_CSV_OK && !csv->is_past_bom && csv->n_bom > 0 &&
         csv->n_bom < 3)
         feed_piece(csv, "\xef\xbb\xbf", csv->n_bom);
+    if (csv->is_broken)
+        end_broken_row(csv);
     /* from here on strict: an open quote is told; before, quotes inside plain fields are
      * not */
     csv_set_opts(&csv->parser, CSV_STRICT | CSV_STRICT_FINI);

@@ -5,6 +5,9 @@
  * that of the longest row, whatever the file's size. Lines end with LF, CR LF or CR; a
  * quoted field may hold delimiters, quotes (doubled) and line ends; blanks around a field
  * that is not quoted are dropped, and so are blank lines and a UTF-8 byte order mark.
+ *
+ * Text behind the closing quote of a field makes a row broken: nobody knows where its
+ * fields end. It ends with that line, so that the rows after it are read as they are.
  */
 #ifndef CLI_CSV_H
 #define CLI_CSV_H
@@ -19,7 +22,8 @@
 struct cli_csv_row {
     uint64_t line;                 /* from 1 */
     const struct yn_bytes *fields; /* borrowed for the visit */
-    size_t n_fields;
+    size_t n_fields;               /* 0 in a broken row */
+    bool is_broken;
 };
 
 /* Returns false to stop. */
@@ -49,6 +53,15 @@ struct cli_csv {
     size_t *ends;      /* where each ends in `row` */
     struct yn_bytes *fields;
     size_t n_fields, fields_cap;
+    char delimiter;
+    enum {
+        CLI_CSV_START,
+        CLI_CSV_PLAIN,
+        CLI_CSV_QUOTED,
+        CLI_CSV_QUOTE,
+        CLI_CSV_BEHIND
+    } place;        /* of the next byte: see is_out_of_place */
+    bool is_broken; /* the row under way */
     enum cli_csv_status status;
 };
 

@@ -324,6 +324,10 @@ static bool add_row(struct import *import, const struct cli_csv_row *row)
 {
     import->n_rows++;
     struct yn_bytes fields[N_COLUMNS];
+    if (row->is_broken) {
+        reject(import, row->line, "text behind the closing quote of a field", NULL);
+        return true;
+    }
     for (int i = 0; i < N_COLUMNS; i++) {
         if (import->columns[i] >= row->n_fields) {
             char reason[128];

@@ -1,0 +1,487 @@
+#include "tools/bench_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef YN_BUILD_FLAGS
+#define YN_BUILD_FLAGS "not known"
+#endif
+
+/* ---- facts -------------------------------------------------------------- */
+
+static void ask_git(const char *arguments, char *out_text, size_t size)
+{
+    char program[512], command[800];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
+    snprintf(out_text, size, "unknown");
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    const char *root = getenv("YONDER_SOURCE_DIR");
+    if (strchr(program, '\'') != NULL || (root != NULL && strchr(root, '\'') != NULL))
+        return;
+    snprintf(command, sizeof command, "git -C '%.500s' %s 2>/dev/null",
+             root != NULL ? root : program, arguments);
+    FILE *pipe = popen(command, "r");
+    if (pipe == NULL)
+        return;
+    char line[256];
+    if (fgets(line, sizeof line, pipe) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out_text, size, "%.*s", (int)size - 1, line);
+    }
+    pclose(pipe);
+}
+
+static void find_processor(char *out_text, size_t size)
+{
+    snprintf(out_text, size, "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[512];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", strlen("model name")) == 0 && colon != NULL) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(out_text, size, "%.*s", (int)size - 1, colon + 2);
+            break;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+void bench_report_describe(struct bench_report *report)
+{
+    char dirty[256];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(report->date, sizeof report->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    ask_git("rev-parse HEAD", report->commit, sizeof report->commit - 16);
+    ask_git("rev-parse --abbrev-ref HEAD", report->branch, sizeof report->branch);
+    ask_git("status --porcelain --untracked-files=no", dirty, sizeof dirty);
+    if (strcmp(dirty, "unknown") != 0) /* something was printed */
+        strcat(report->commit, " (changed)");
+    find_processor(report->processor, sizeof report->processor);
+    report->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    struct utsname os;
+    if (uname(&os) == 0)
+        snprintf(report->kernel, sizeof report->kernel, "%.40s %.60s %.20s", os.sysname,
+                 os.release, os.machine);
+#ifdef __clang__
+    snprintf(report->compiler, sizeof report->compiler, "%.120s", __VERSION__);
+#else
+    snprintf(report->compiler, sizeof report->compiler, "gcc %.100s", __VERSION__);
+#endif
+    snprintf(report->flags, sizeof report->flags, "%s", YN_BUILD_FLAGS);
+}
+
+void bench_report_count(const struct bench_report *report, size_t out_n[3])
+{
+    memset(out_n, 0, 3 * sizeof out_n[0]);
+    for (size_t i = 0; i < report->n_results; i++)
+        out_n[report->results[i].outcome]++;
+}
+
+double bench_report_rate_ratio(const struct bench_result *result)
+{
+    double ours = bench_stats_median(&result->sides[0].rate);
+    double theirs = bench_stats_median(&result->sides[1].rate);
+    return theirs > 0 ? ours / theirs : 0;
+}
+
+double bench_report_cpu_ratio(const struct bench_result *result)
+{
+    double ours = bench_stats_median(&result->sides[0].cpu_us);
+    double theirs = bench_stats_median(&result->sides[1].cpu_us);
+    return ours > 0 ? theirs / ours : 0;
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+/* Three or four digits that mean something: "1,234,567", "12.3", "0.0123". */
+static const char *number(double value, char out_text[48])
+{
+    char digits[40];
+    if (value < 1000) {
+        int decimals = value >= 100 ? 1 : value >= 10 ? 2 : 3;
+        snprintf(out_text, 48, "%.*f", decimals, value);
+        return out_text;
+    }
+    int len = snprintf(digits, sizeof digits, "%.0f", value);
+    char *to = out_text;
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return out_text;
+}
+
+static double deviation_percent(const struct bench_stats *stats)
+{
+    double median = bench_stats_median(stats);
+    return median > 0 ? bench_stats_deviation(stats) / median * 100 : 0;
+}
+
+static const char *outcome_name(enum bench_outcome outcome)
+{
+    static const char *const names[] = {"pending", "succeeded", "failed"};
+    return names[outcome];
+}
+
+/* ---- changes between two builds ------------------------------------------ */
+
+/* Is the change of CPU a request beyond the water line and beyond the spread of both? */
+static const char *change_of(const struct bench_report *report,
+                             const struct bench_result *result)
+{
+    double ratio = bench_report_cpu_ratio(result);
+    if (result->outcome != BENCH_SUCCEEDED || ratio == 0)
+        return "";
+    double change = (1 / ratio - 1) * 100; /* of the time: less is better */
+    double spread = deviation_percent(&result->sides[0].cpu_us) +
+                    deviation_percent(&result->sides[1].cpu_us);
+    if (fabs(change) < report->water_percent || fabs(change) < spread)
+        return "";
+    return change < 0 ? "improvement" : "regression";
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+static void write_cells(const struct bench_report *report,
+                        const struct bench_result *result, const char *separator,
+                        FILE *out)
+{
+    char a[48], b[48];
+    for (int i = 0; i < 2; i++) {
+        const struct bench_side *side = &result->sides[i];
+        fprintf(out, "%s ± %.1f %%%s%s%s",
+                number(bench_stats_median(&side->rate), a),
+                deviation_percent(&side->rate), separator,
+                number(bench_stats_median(&side->cpu_us), b), separator);
+    }
+    fprintf(out, "%s%s%s", number(bench_report_rate_ratio(result), a), separator,
+            number(bench_report_cpu_ratio(result), b));
+    if (report->water_percent > 0) {
+        double ratio = bench_report_cpu_ratio(result);
+        fprintf(out, "%s%+.1f %% %s", separator, ratio > 0 ? (1 / ratio - 1) * 100 : 0,
+                change_of(report, result));
+    }
+}
+
+static void write_facts(const struct bench_report *report, const char *start,
+                        const char *end, FILE *out)
+{
+    char a[48], b[48];
+    fprintf(out, "%sSuite %s, %s points, %u rounds of %.1f s, %s%s", start, report->suite,
+            number((double)report->n_points, a), report->n_rounds, report->duration_s,
+            report->date, end);
+    fprintf(out, "%sA: %s. B: %s%s", start, report->servers[0].name,
+            report->servers[1].name, end);
+    fprintf(out, "%sCommit %s, branch %s%s", start, report->commit, report->branch, end);
+    fprintf(out, "%s%d x %s, %s%s", start, report->n_processors, report->processor,
+            report->kernel, end);
+    fprintf(out, "%s%s, %s%s", start, report->compiler, report->flags, end);
+    if (report->servers[0].bytes_per_point > 0 && report->servers[1].bytes_per_point > 0)
+        fprintf(out, "%sResident memory a point: A %s bytes, B %s bytes%s", start,
+                number(report->servers[0].bytes_per_point, a),
+                number(report->servers[1].bytes_per_point, b), end);
+}
+
+static void write_counts(const struct bench_report *report, FILE *out)
+{
+    size_t n[3];
+    bench_report_count(report, n);
+    fprintf(out, "%zu rows: %zu succeeded, %zu failed, %zu pending", report->n_results,
+            n[BENCH_SUCCEEDED], n[BENCH_FAILED], n[BENCH_PENDING]);
+}
+
+void bench_report_write_text(const struct bench_report *report, FILE *out)
+{
+    char a[4][48];
+    write_facts(report, "", "\n", out);
+    fprintf(out, "\n%-58s %12s %6s %10s %12s %6s %10s %9s %9s\n", "row", "A /s", "+-%",
+            "CPU us", "B /s", "+-%", "CPU us", "A/B rate", "B/A CPU");
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        if (r->outcome != BENCH_SUCCEEDED) {
+            fprintf(out, "%-58s %s: %s\n", r->row->name, outcome_name(r->outcome),
+                    r->reason);
+            continue;
+        }
+        const struct bench_side *s = r->sides;
+        fprintf(out, "%-58s %12s %6.1f %10s %12s %6.1f %10s %9.2f %9.2f %s\n",
+                r->row->name, number(bench_stats_median(&s[0].rate), a[0]),
+                deviation_percent(&s[0].rate),
+                number(bench_stats_median(&s[0].cpu_us), a[1]),
+                number(bench_stats_median(&s[1].rate), a[2]),
+                deviation_percent(&s[1].rate),
+                number(bench_stats_median(&s[1].cpu_us), a[3]), bench_report_rate_ratio(r),
+                bench_report_cpu_ratio(r),
+                report->water_percent > 0 ? change_of(report, r) : "");
+    }
+    fputs("\n", out);
+    write_counts(report, out);
+    fputs("\n", out);
+}
+
+void bench_report_write_markdown(const struct bench_report *report, FILE *out)
+{
+    char a[48];
+    bool has_change = report->water_percent > 0;
+    write_facts(report, "- ", "\n", out);
+    fputs("- CPU: the server's processor time a request in microseconds, user and system. "
+          "Rate: requests a second. Medians of the rounds; ± is the standard deviation.\n\n",
+          out);
+    fprintf(out,
+            "| row | hits | A rate | A CPU | B rate | B CPU | rate A/B | CPU B/A |%s "
+            "checked |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |%s --- |\n",
+            has_change ? " change of CPU |" : "", has_change ? " ---: |" : "");
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        if (r->outcome != BENCH_SUCCEEDED) {
+            fprintf(out, "| %s | %s: %s |\n", r->row->name, outcome_name(r->outcome),
+                    r->reason);
+            continue;
+        }
+        fprintf(out, "| %s | %s | ", r->row->name, number(r->hits, a));
+        write_cells(report, r, " | ", out);
+        fprintf(out, " | %s |\n", r->checked);
+    }
+    fputs("\n", out);
+    write_counts(report, out);
+    fputs("\n", out);
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void write_string(const char *text, FILE *out)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < ' ')
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*text);
+        else
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void write_field(const char *name, const char *text, FILE *out)
+{
+    fprintf(out, "  \"%s\": ", name);
+    write_string(text, out);
+    fputs(",\n", out);
+}
+
+static void write_stats(const char *name, const struct bench_stats *stats, FILE *out)
+{
+    fprintf(out, "\"%s\": {\"median\": %.6g, \"deviation\": %.6g, \"values\": [", name,
+            bench_stats_median(stats), bench_stats_deviation(stats));
+    for (size_t i = 0; i < stats->n; i++)
+        fprintf(out, "%s%.6g", i > 0 ? ", " : "", stats->values[i]);
+    fputs("]}, ", out);
+}
+
+static void write_side(const struct bench_side *side, FILE *out)
+{
+    const struct bench_histogram *h = &side->latency_ns;
+    fputs("{", out);
+    write_stats("rate", &side->rate, out);
+    write_stats("cpu_us", &side->cpu_us, out);
+    write_stats("cpu_user_us", &side->user_us, out);
+    write_stats("cpu_system_us", &side->system_us, out);
+    write_stats("generator_cpu_us", &side->own_cpu_us, out);
+    fprintf(out,
+            "\"latency_us\": {\"average\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p99.9\": "
+            "%.3f, \"max\": %.3f}, \"requests\": %" PRIu64 ", \"bytes_per_reply\": %.1f}",
+            bench_histogram_mean(h) * 1e-3, bench_histogram_quantile(h, 0.5) * 1e-3,
+            bench_histogram_quantile(h, 0.99) * 1e-3,
+            bench_histogram_quantile(h, 0.999) * 1e-3, (double)h->max * 1e-3,
+            side->n_requests, side->bytes_per_reply);
+}
+
+static void write_result(const struct bench_report *report,
+                         const struct bench_result *result, FILE *out)
+{
+    const struct bench_row *row = result->row;
+    fputs("    {\"name\": ", out);
+    write_string(row->name, out);
+    fputs(", \"group\": ", out);
+    write_string(row->group, out);
+    fputs(", \"command\": ", out);
+    write_string(result->command, out);
+    fprintf(out,
+            ", \"connections\": %u, \"threads\": %u, \"pipeline\": %u, \"outcome\": \"%s\", "
+            "\"reason\": ",
+            row->n_connections, row->n_threads, row->pipeline,
+            outcome_name(result->outcome));
+    write_string(result->reason, out);
+    fputs(", \"checked\": ", out);
+    write_string(result->checked, out);
+    fprintf(out, ", \"hits\": %.2f", result->hits);
+    if (result->outcome == BENCH_SUCCEEDED) {
+        fprintf(out, ", \"rate_ratio\": %.4f, \"cpu_ratio\": %.4f",
+                bench_report_rate_ratio(result), bench_report_cpu_ratio(result));
+        if (report->water_percent > 0)
+            fprintf(out, ", \"change\": \"%s\"", change_of(report, result));
+        fputs(",\n     \"a\": ", out);
+        write_side(&result->sides[0], out);
+        fputs(",\n     \"b\": ", out);
+        write_side(&result->sides[1], out);
+    }
+    fputs("}", out);
+}
+
+void bench_report_write_json(const struct bench_report *report, FILE *out)
+{
+    size_t n[3];
+    bench_report_count(report, n);
+    fputs("{\n", out);
+    write_field("suite", report->suite, out);
+    write_field("date", report->date, out);
+    write_field("commit", report->commit, out);
+    write_field("branch", report->branch, out);
+    write_field("processor", report->processor, out);
+    write_field("kernel", report->kernel, out);
+    write_field("compiler", report->compiler, out);
+    write_field("flags", report->flags, out);
+    write_field("a", report->servers[0].name, out);
+    write_field("b", report->servers[1].name, out);
+    fprintf(out,
+            "  \"processors\": %d,\n  \"points\": %" PRIu64 ",\n  \"rounds\": %u,\n"
+            "  \"duration_s\": %.3f,\n  \"water_percent\": %.1f,\n"
+            "  \"bytes_per_point\": {\"a\": %.2f, \"b\": %.2f},\n"
+            "  \"succeeded\": %zu,\n  \"failed\": %zu,\n  \"pending\": %zu,\n"
+            "  \"rows\": [\n",
+            report->n_processors, report->n_points, report->n_rounds, report->duration_s,
+            report->water_percent, report->servers[0].bytes_per_point,
+            report->servers[1].bytes_per_point, n[BENCH_SUCCEEDED], n[BENCH_FAILED],
+            n[BENCH_PENDING]);
+    for (size_t i = 0; i < report->n_results; i++) {
+        write_result(report, &report->results[i], out);
+        fputs(i + 1 < report->n_results ? ",\n" : "\n", out);
+    }
+    fputs("  ]\n}\n", out);
+}
+
+/* ---- HTML --------------------------------------------------------------- */
+
+static void write_escaped(const char *text, FILE *out)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '&')
+            fputs("&amp;", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+#define LABEL_WIDTH 420.0
+#define CHART_WIDTH 460.0
+#define BAR_HEIGHT 10.0
+
+/* Bars on a logarithmic scale: how often A is better, by rate and by CPU. */
+static void write_chart(const struct bench_report *report, FILE *out)
+{
+    double low = 1, high = 10;
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        double ratios[2] = {bench_report_rate_ratio(r), bench_report_cpu_ratio(r)};
+        n += r->outcome == BENCH_SUCCEEDED;
+        for (int j = 0; j < 2 && r->outcome == BENCH_SUCCEEDED; j++) {
+            high = fmax(high, ratios[j]);
+            low = ratios[j] > 0 ? fmin(low, ratios[j]) : low;
+        }
+    }
+    low = pow(10, floor(log10(low)));
+    high = pow(10, ceil(log10(high)));
+    double scale = CHART_WIDTH / log(high / low), zero = LABEL_WIDTH + log(1 / low) * scale;
+    fprintf(out, "<svg width=\"%.0f\" height=\"%.0f\" font-size=\"11\">\n",
+            LABEL_WIDTH + CHART_WIDTH + 60, 30 + 2.6 * BAR_HEIGHT * (double)n);
+    for (double tick = low; tick <= high * 1.001; tick *= 10) {
+        double x = LABEL_WIDTH + log(tick / low) * scale;
+        fprintf(out,
+                "<line x1=\"%.1f\" y1=\"16\" x2=\"%.1f\" y2=\"100%%\" stroke=\"#ddd\"/>"
+                "<text x=\"%.1f\" y=\"11\" text-anchor=\"middle\">%gx</text>\n",
+                x, x, x, tick);
+    }
+    double y = 20;
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        double ratios[2] = {bench_report_rate_ratio(r), bench_report_cpu_ratio(r)};
+        if (r->outcome != BENCH_SUCCEEDED)
+            continue;
+        fprintf(out, "<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">", LABEL_WIDTH - 8,
+                y + BAR_HEIGHT * 1.3);
+        write_escaped(r->row->name, out);
+        fputs("</text>", out);
+        for (int j = 0; j < 2; j++) {
+            double x = ratios[j] > 0 ? LABEL_WIDTH + log(ratios[j] / low) * scale : zero;
+            fprintf(out,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+                    "fill=\"%s\"><title>%.2fx</title></rect>",
+                    fmin(x, zero), y + j * BAR_HEIGHT, fabs(x - zero) + 0.5,
+                    BAR_HEIGHT - 1, j == 0 ? "#8fb8de" : "#2c6fae", ratios[j]);
+        }
+        fputs("\n", out);
+        y += 2.6 * BAR_HEIGHT;
+    }
+    fputs("</svg>\n", out);
+}
+
+void bench_report_write_html(const struct bench_report *report, FILE *out)
+{
+    char a[48];
+    bool has_change = report->water_percent > 0;
+    fputs("<!doctype html><meta charset=\"utf-8\"><title>yonder-bench</title>\n<style>"
+          "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+          "td,th{padding:3px 9px;border-bottom:1px solid #ddd;text-align:right}"
+          "td:first-child,th:first-child{text-align:left}.failed{color:#b00}</style>\n"
+          "<h1>yonder-bench</h1>\n",
+          out);
+    write_facts(report, "<p>", "</p>\n", out);
+    fputs("<h2>How many times better A is than B</h2><p>Light: requests a second. Dark: "
+          "server CPU a request.</p>\n",
+          out);
+    write_chart(report, out);
+    fprintf(out,
+            "<h2>Figures</h2><table><tr><th>row<th>hits<th>A rate<th>A CPU &micro;s<th>B "
+            "rate<th>B CPU &micro;s<th>rate A/B<th>CPU B/A%s<th>checked</tr>\n",
+            has_change ? "<th>change of CPU" : "");
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        fputs("<tr><td title=\"", out);
+        for (const char *p = r->command; *p != '\0'; p++)
+            fputc(*p == '"' ? '\'' : *p, out);
+        fputs("\">", out);
+        write_escaped(r->row->name, out);
+        if (r->outcome != BENCH_SUCCEEDED) {
+            fprintf(out, "<td class=\"failed\" colspan=\"8\">%s: ", outcome_name(r->outcome));
+            write_escaped(r->reason, out);
+            fputs("</tr>\n", out);
+            continue;
+        }
+        fprintf(out, "<td>%s<td>", number(r->hits, a));
+        write_cells(report, r, "<td>", out);
+        fputs("<td>", out);
+        write_escaped(r->checked, out);
+        fputs("</tr>\n", out);
+    }
+    fputs("</table>\n<p>", out);
+    write_counts(report, out);
+    fputs("</p>\n", out);
+}
