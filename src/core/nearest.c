@@ -8,6 +8,10 @@
  * ends when no node left can beat the worst of those, so its cost follows n and not
  * the radius. Bounds are in haversine a, see region.h; results carry the exact
  * distance, which decides, ties going to the lower (score, member).
+ *
+ * Many members in one place all have the same bound, so there bounds end nothing. Of
+ * nodes with equal bounds the lowest and first is opened first; and a node that is all in
+ * one place is dropped when its first entry would not make it into the heap.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +22,8 @@ struct candidate {
     double a; /* bound on what is below */
     const struct yn_node *node;
     enum yn_relation relation;
+    bool is_place;   /* its rectangle is a single position */
+    uint32_t number; /* in the order they came; wraps around, which only costs time */
 };
 
 struct nearest {
@@ -25,6 +31,7 @@ struct nearest {
     bool is_desc;
     struct candidate *queue; /* heap, best first */
     size_t n, cap;
+    uint32_t n_pushed;
     double a_worst; /* results cannot be beaten by an a beyond this */
 };
 
@@ -35,13 +42,24 @@ static bool is_better(const struct nearest *nearest, double a, double b)
     return nearest->is_desc ? a > b : a < b;
 }
 
+static bool is_before(const struct nearest *nearest, const struct candidate *x,
+                      const struct candidate *y)
+{
+    if (x->a != y->a)
+        return is_better(nearest, x->a, y->a);
+    if (x->node->level != y->node->level)
+        return x->node->level < y->node->level;
+    return x->number < y->number;
+}
+
 static enum yn_status queue_push(struct nearest *nearest, struct candidate candidate)
 {
     if (!yn_mem_grow(nearest->search->hook, (void **)&nearest->queue, &nearest->cap,
                      nearest->n + 1, sizeof *nearest->queue))
         return YN_ENOMEM;
     size_t i = nearest->n++;
-    while (i > 0 && is_better(nearest, candidate.a, nearest->queue[(i - 1) / 2].a)) {
+    candidate.number = nearest->n_pushed++;
+    while (i > 0 && is_before(nearest, &candidate, &nearest->queue[(i - 1) / 2])) {
         nearest->queue[i] = nearest->queue[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -56,9 +74,9 @@ static struct candidate queue_pop(struct nearest *nearest)
     while (2 * i + 1 < nearest->n) {
         size_t child = 2 * i + 1;
         if (child + 1 < nearest->n &&
-            is_better(nearest, queue[child + 1].a, queue[child].a))
+            is_before(nearest, &queue[child + 1], &queue[child]))
             child++;
-        if (!is_better(nearest, queue[child].a, last.a))
+        if (!is_before(nearest, &queue[child], &last))
             break;
         queue[i] = queue[child];
         i = child;
@@ -139,9 +157,9 @@ static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *l
     uint64_t mask[YN_MASK_WORDS];
     size_t n = leaf->head.n;
     if (relation == YN_CROSSING)
-        yn_kernel_test(&search->region, leaf, mask);
-    yn_kernel_decode(leaf, &positions);
-    yn_kernel_haversine(&search->region, &positions, n, a);
+        yn_kernel()->test(&search->region, leaf, mask);
+    yn_kernel()->decode(leaf, &positions);
+    yn_kernel()->haversine(&search->region, &positions, n, a);
     for (size_t i = 0; i < n; i++) {
         if (is_hopeless(nearest, a[i]) ||
             (relation == YN_CROSSING && !(mask[i / 64] >> i % 64 & 1)))
@@ -155,19 +173,48 @@ static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *l
     return YN_OK;
 }
 
-static enum yn_status add_node(struct nearest *nearest, const struct yn_node *node,
-                               const struct yn_rect *rect, enum yn_relation relation)
+/* Queues those of n nodes that could hold results. */
+static enum yn_status add_nodes(struct nearest *nearest, struct yn_node *const *nodes,
+                                const struct yn_rects *rects, size_t n,
+                                enum yn_relation relation)
 {
     const struct yn_region *region = &nearest->search->region;
+    double low[YN_TREE_FANOUT], high[YN_TREE_FANOUT];
+    uint8_t relations[YN_TREE_FANOUT];
+    const double *bound = nearest->is_desc ? high : low;
     if (relation == YN_CROSSING)
-        relation = yn_region_relate(region, rect);
-    if (relation == YN_OUTSIDE)
-        return YN_OK;
-    double a =
-        nearest->is_desc ? yn_region_max_a(region, rect) : yn_region_min_a(region, rect);
-    if (is_hopeless(nearest, a))
-        return YN_OK;
-    return queue_push(nearest, (struct candidate){a, node, relation});
+        yn_kernel()->relate(region, rects, n, relations);
+    else
+        memset(relations, (int)relation, n);
+    yn_kernel()->bounds(region, rects, n, low, high);
+    for (size_t i = 0; i < n; i++) {
+        if (relations[i] == YN_OUTSIDE || is_hopeless(nearest, bound[i]))
+            continue;
+        struct candidate candidate = {.a = bound[i],
+                                      .node = nodes[i],
+                                      .relation = (enum yn_relation)relations[i],
+                                      .is_place =
+                                          rects->lat_min[i] == rects->lat_max[i] &&
+                                          rects->lon_min[i] == rects->lon_max[i]};
+        enum yn_status status = queue_push(nearest, candidate);
+        if (status != YN_OK)
+            return status;
+    }
+    return YN_OK;
+}
+
+/* Whether the node is all in one place, and its first entry is beaten by all results. */
+static bool is_beaten(const struct nearest *nearest, const struct candidate *candidate)
+{
+    const struct yn_search *search = nearest->search;
+    if (!candidate->is_place || search->n_ranked < search->query.limit)
+        return false;
+    const struct yn_leaf *leaf = yn_node_first_leaf(candidate->node);
+    struct yn_point position = {yn_cell_lon_deg(leaf->rect.lon_min),
+                                yn_cell_lat_deg(leaf->rect.lat_min)};
+    struct yn_ranked first = {yn_distance_m(search->region.shape.center, position), leaf,
+                              0};
+    return !is_worse(nearest, &search->ranked[0], &first);
 }
 
 static enum yn_status open_node(struct nearest *nearest,
@@ -177,13 +224,7 @@ static enum yn_status open_node(struct nearest *nearest,
     if (node->level == 0)
         return open_leaf(nearest, yn_as_leaf(node), candidate->relation);
     const struct yn_inner *inner = yn_as_inner(node);
-    for (size_t i = 0; i < node->n; i++) {
-        enum yn_status status =
-            add_node(nearest, inner->child[i], &inner->rect[i], candidate->relation);
-        if (status != YN_OK)
-            return status;
-    }
-    return YN_OK;
+    return add_nodes(nearest, inner->child, &inner->rects, node->n, candidate->relation);
 }
 
 /* Sorts the heap into the order of the query. */
@@ -210,14 +251,17 @@ enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view 
                               .is_desc = search->query.order == YN_ORDER_DESC};
     enum yn_status status = YN_OK;
     if (view->root != NULL) {
-        struct yn_record root = yn_record_of(view->root);
-        status = add_node(&nearest, view->root, &root.rect, YN_CROSSING);
+        struct yn_rect rect = yn_record_of(view->root).rect;
+        struct yn_rects rects;
+        yn_rects_set(&rects, 0, &rect);
+        status = add_nodes(&nearest, &view->root, &rects, 1, YN_CROSSING);
     }
     while (status == YN_OK && nearest.n > 0) {
         struct candidate best = queue_pop(&nearest);
         if (is_hopeless(&nearest, best.a))
             break;
-        status = open_node(&nearest, &best);
+        if (!is_beaten(&nearest, &best))
+            status = open_node(&nearest, &best);
     }
     if (nearest.queue != NULL)
         search->hook->free(search->hook->ctx, nearest.queue,
