@@ -9,7 +9,8 @@
  * latitude is -85.05112878..85.05112878 (the square Mercator world).
  *
  * Threads: a set may be used by one thread at a time, or read by many while
- * nobody changes it. A frozen view may be read by any thread at any time.
+ * nobody changes it. A frozen view may be read by any thread at any time. A search
+ * takes its memory from the set's allocator in the thread that makes it.
  *
  * Ownership: every *_new, *_freeze and *_decode has one *_free; free(NULL) is
  * fine. Bytes handed out (struct yn_bytes) are borrowed: valid until the next
@@ -108,7 +109,8 @@ YN_API void yn_geohash_format(double score, char out_text[YN_GEOHASH_LEN]);
 struct yn_zset;
 struct yn_view;
 
-/* Where a set takes its memory from. All three functions are required. */
+/* Where a set, and searches over it, take their memory from. Both functions are
+ * required. They are called from every thread that changes or searches the set. */
 struct yn_allocator {
     void *(*alloc)(void *ctx, size_t size);            /* NULL on failure */
     void (*free)(void *ctx, void *block, size_t size); /* size as allocated */
@@ -129,7 +131,7 @@ YN_API void yn_zset_free(struct yn_zset *set);
 
 YN_API size_t yn_zset_count(const struct yn_zset *set);
 
-/* Bytes taken from the allocator by this set, frozen copies included. */
+/* Bytes taken from the allocator by this set, frozen copies included, searches not. */
 YN_API size_t yn_zset_memory(const struct yn_zset *set);
 
 enum yn_change { YN_UNCHANGED, YN_ADDED, YN_UPDATED };
@@ -171,7 +173,8 @@ YN_API uint64_t yn_zset_scan(const struct yn_zset *set, uint64_t cursor, size_t 
 /*
  * Builds a set from entries in strictly ascending (score, member) order, the
  * fast way to load. On success *out_set owns copies of everything.
- * Returns YN_OK, YN_ENOMEM, YN_ENAN, YN_EORDER or YN_EEXIST (a member twice).
+ * Returns YN_OK, YN_ENOMEM, YN_ENAN, YN_ERANGE (a member longer than YN_MEMBER_MAX),
+ * YN_EORDER or YN_EEXIST (a member twice, with two scores).
  */
 struct yn_entry {
     struct yn_bytes member;
@@ -206,7 +209,8 @@ YN_API size_t yn_view_count_below(const struct yn_view *view, double score,
                                   bool or_equal);
 
 /* The same by member, for sets whose scores are all equal (as ZRANGE BYLEX
- * asks); for others the answer is some number between 0 and the count. */
+ * asks); for others the answer is some number between 0 and the count. Cost
+ * O(log^2 n). */
 YN_API size_t yn_view_count_below_lex(const struct yn_view *view, struct yn_bytes member,
                                       bool or_equal);
 
@@ -318,6 +322,9 @@ YN_API bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run)
  * Encodes a whole view into one block of bytes, checksummed, and back. The
  * block is taken from malloc; the caller frees it with free(). Decoding trusts
  * nothing: order, duplicates, NaN, lengths and checksum are verified.
+ * Encoding returns YN_OK or YN_ENOMEM; decoding YN_OK, YN_ENOMEM, YN_ECORRUPT (checksum,
+ * or lengths and number that do not fit the data), or what yn_zset_build returns for
+ * such entries.
  */
 YN_API enum yn_status yn_view_encode(const struct yn_view *view, char **out_data,
                                      size_t *out_len);

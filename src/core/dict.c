@@ -737,9 +737,13 @@ struct place {
 
 #define PREFIX_END ((uint64_t)1 << 32)
 #define OWNER_END UINT64_MAX
-#define WALKS_PER_HIT 64 /* members looked at for one handed out, at most, if possible \
-                          */
-#define GROUPS_MAX 4     /* a call does no more to get there */
+/* As many members are looked at for one handed out, at most, if that many groups a call
+ * can get there. */
+#define WALKS_PER_HIT 64
+#define GROUPS_MAX 4
+
+_Static_assert(SIDE_BITS_MAX <= 10 && YN_DICT_BUCKET_BITS_MAX <= 10,
+               "an owner takes ten bits of a cursor");
 
 static struct place place_of(uint64_t cursor)
 {

@@ -229,6 +229,8 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
     while (node->level > 0) {
         struct yn_inner *inner = yn_as_inner(node);
         size_t slot = inner_find(inner, key, member);
+        /* 16 levels of splits take 32^15 leaves; tiny nodes of a test could get there */
+        assert(out_path->depth < YN_TREE_DEPTH_MAX);
         out_path->inner[out_path->depth] = inner;
         out_path->slot[out_path->depth++] = (uint16_t)slot;
         node = inner->child[slot];
@@ -240,8 +242,21 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
 bool yn_path_is_crowded(const struct yn_path *path, uint64_t key)
 {
     const struct yn_leaf *leaf = path->leaf;
-    return leaf != NULL && leaf->head.n >= YN_LEAF_ENTRIES_MIN &&
-           yn_leaf_key(leaf, 0) == key && yn_leaf_key(leaf, leaf->head.n - 1u) == key;
+    if (leaf == NULL)
+        return false;
+    bool is_at_start = yn_leaf_key(leaf, 0) == key;
+    if (is_at_start && yn_leaf_key(leaf, leaf->head.n - 1u) == key)
+        return leaf->head.n >= YN_LEAF_ENTRIES_MIN;
+    /* at an end of the crowd: a neighbour tells. Members come there too, and a crowd that
+     * grows has had very many ends. */
+    if (path->depth == 0)
+        return false;
+    const struct yn_inner *parent = path->inner[path->depth - 1];
+    size_t slot = path->slot[path->depth - 1], n = parent->head.n;
+    if (is_at_start && slot > 0 && parent->key[slot - 1] == key)
+        return true;
+    return slot + 1 < n && parent->key[slot + 1] == key &&
+           (slot + 2 == n || parent->key[slot + 2] == key);
 }
 
 size_t yn_tree_rank(const struct yn_path *path)
@@ -679,6 +694,21 @@ static void remove_child(struct yn_tree *tree, struct yn_path *path)
     collapse_root(tree);
 }
 
+/* Gives back the room that large entries have left behind. Optional, as joining is. */
+static void shrink_leaf(struct yn_tree *tree, struct yn_path *path)
+{
+    struct yn_leaf *leaf = path->leaf;
+    if (leaf->head.cap <= YN_LEAF_BYTES || yn_leaf_used(leaf) > YN_LEAF_BYTES * 3 / 4)
+        return;
+    struct repack one; /* large: only what is used is set */
+    struct yn_leaf_plan plan;
+    one.n_old = 1;
+    one.old[0] = leaf;
+    collect_items(path, NULL, &one);
+    yn_leaf_plan(one.items, one.n_items, &plan);
+    (void)repack_leaf(tree, path, one.items, &plan);
+}
+
 /* Joins the path's leaf, which has become small, with a neighbour when both fit into one
  * with room to spare. Optional: without memory nothing happens. */
 static void merge_leaf(struct yn_tree *tree, struct yn_path *path)
@@ -754,6 +784,7 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path)
         return YN_OK;
     }
     yn_leaf_remove(path->leaf, path->i);
+    shrink_leaf(tree, path);
     note_change(path);
     if (path->depth > 0)
         merge_leaf(tree, path);

@@ -57,7 +57,8 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
 /* Number of entries before the path's. */
 size_t yn_tree_rank(const struct yn_path *path);
 
-/* Whether the path's leaf is full of this one key: its cell is crowded, see dict.c. */
+/* Whether the path's leaf, or one next to it, is full of this one key: its cell is
+ * crowded, see dict.c. */
 bool yn_path_is_crowded(const struct yn_path *path, uint64_t key);
 
 /* Inserts the item at a path just found. The path is stale afterwards. */

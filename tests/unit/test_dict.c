@@ -2,49 +2,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "core/zset.h"
 #include "model/model.h"
-
-/* ---- memory that may fail ---- */
-
-static size_t n_left; /* allocations that succeed from now on */
-
-static void *scarce_alloc(void *ctx, size_t size)
-{
-    (void)ctx;
-    if (n_left == 0)
-        return NULL;
-    n_left--;
-    return malloc(size);
-}
-
-static void scarce_free(void *ctx, void *block, size_t size)
-{
-    (void)ctx;
-    (void)size;
-    free(block);
-}
-
-static struct yn_zset *new_set(uint64_t hash_seed)
-{
-    static const struct yn_allocator hook = {scarce_alloc, scarce_free, NULL};
-    struct yn_options options = {.allocator = &hook, .hash_seed = hash_seed};
-    n_left = SIZE_MAX;
-    struct yn_zset *set = yn_zset_new(&options);
-    assert_non_null(set);
-    return set;
-}
-
-static void assert_sound(const struct yn_zset *set)
-{
-    const char *wrong = yn_zset_check(set);
-    if (wrong != NULL)
-        fail_msg("%s", wrong);
-}
+#include "unit/scarce_heap.h"
 
 /* ---- members ---- */
 
@@ -136,7 +99,7 @@ static void a_scan_of_a_crowd_is_few_calls(void **state)
             size_t n_calls = scan_all(set, 10);
             assert_all_seen_once(0, 50000);
             assert_true(n_calls < 500);
-            yn_zset_free(set);
+            free_set(set);
         }
 }
 
@@ -156,7 +119,7 @@ static void a_scan_hands_out_about_what_is_asked_for(void **state)
         else
             assert_int_equal(n_calls, 1);
     }
-    yn_zset_free(set);
+    free_set(set);
 }
 
 /* Any number may come as a cursor. */
@@ -174,7 +137,7 @@ static void cursors_of_no_scan(void **state)
             cursor = scan(set, cursor, 1000);
         }
     }
-    yn_zset_free(set);
+    free_set(set);
 }
 
 /* Members that stay are seen, whatever the others do: come, go, move to scores that are
@@ -215,7 +178,7 @@ static void a_scan_misses_none_that_stays(void **state)
         for (size_t id = 0; id < N_STAY; id++)
             assert_true(n_seen[id] > 0);
         assert_sound(set);
-        yn_zset_free(set);
+        free_set(set);
     }
 }
 
@@ -241,7 +204,7 @@ static void a_scan_survives_a_new_dictionary(void **state)
         cursor = scan(set, cursor, 100);
     for (size_t id = 0; id < N_STAY; id++)
         assert_true(n_seen[id] > 0);
-    yn_zset_free(set);
+    free_set(set);
 }
 
 /* ---- want of memory ---- */
@@ -257,10 +220,10 @@ static void grows_with_scarce_memory(void **state)
     size_t n_refused = 0;
     for (size_t id = 0; id < N; id++) {
         double score = id % 64 == 0 ? (double)id + 0.5 : id % 32 == 1 ? 5 : spread(id);
-        n_left = rng_below(&rng, 3);
+        heap.left = rng_below(&rng, 3);
         size_t before = yn_zset_count(set);
         enum yn_status status = try_put(set, id, score);
-        n_left = SIZE_MAX;
+        heap.left = SIZE_MAX;
         assert_int_equal(yn_zset_count(set), before + (status == YN_OK));
         if (status == YN_OK)
             continue;
@@ -271,7 +234,7 @@ static void grows_with_scarce_memory(void **state)
     }
     assert_true(n_refused > 100);
     assert_sound(set);
-    yn_zset_free(set);
+    free_set(set);
 }
 
 /* Without memory for a dictionary a set of several leaves goes on without one. */
@@ -286,7 +249,7 @@ static void works_without_a_dictionary(void **state)
         /* as little as will do: nothing is left for the dictionary, which comes last */
         enum yn_status status = YN_ENOMEM;
         for (size_t allowance = 0; status != YN_OK; allowance++) {
-            n_left = allowance;
+            heap.left = allowance;
             status = try_put(set, id, spread(id));
         }
     }
@@ -301,16 +264,16 @@ static void works_without_a_dictionary(void **state)
     }
     assert_false(yn_zset_find(set, member_of(N), &score));
     for (size_t id = 0; id < N; id += 7) {
-        n_left = 0;
+        heap.left = 0;
         assert_int_equal(yn_zset_remove(set, member_of(id), NULL), YN_OK);
         assert_false(yn_zset_find(set, member_of(id), &score));
     }
     assert_sound(set);
-    n_left = SIZE_MAX;
+    heap.left = SIZE_MAX;
     put(set, 1, spread(N));
     assert_non_null(set->dict); /* it has been made up for */
     assert_sound(set);
-    yn_zset_free(set);
+    free_set(set);
 }
 
 int main(void)

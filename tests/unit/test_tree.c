@@ -2,63 +2,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "core/zset.h"
 #include "model/model.h"
+#include "unit/scarce_heap.h"
 
 #define BIG_LEN 256
-
-/* ---- memory that may fail ---- */
-
-static struct {
-    size_t left; /* allocations that succeed from now on */
-    size_t bytes;
-} heap;
-
-static void *heap_alloc(void *ctx, size_t size)
-{
-    (void)ctx;
-    if (heap.left == 0)
-        return NULL;
-    heap.left--;
-    heap.bytes += size;
-    return malloc(size);
-}
-
-static void heap_free(void *ctx, void *block, size_t size)
-{
-    (void)ctx;
-    heap.bytes -= size;
-    free(block);
-}
-
-static struct yn_zset *new_set(void)
-{
-    static const struct yn_allocator hook = {heap_alloc, heap_free, NULL};
-    static const struct yn_options options = {.allocator = &hook, .hash_seed = 42};
-    heap.left = SIZE_MAX;
-    heap.bytes = 0;
-    struct yn_zset *set = yn_zset_new(&options);
-    assert_non_null(set);
-    return set;
-}
-
-static void free_set(struct yn_zset *set)
-{
-    assert_int_equal(yn_zset_memory(set), heap.bytes);
-    yn_zset_free(set);
-    assert_int_equal(heap.bytes, 0);
-}
-
-static void assert_sound(const struct yn_zset *set)
-{
-    const char *wrong = yn_zset_check(set);
-    if (wrong != NULL)
-        fail_msg("%s", wrong);
-}
 
 /* ---- members ---- */
 
@@ -93,7 +44,7 @@ static void small_entries_beside_large_ones(void **state)
 {
     (void)state;
     for (size_t first = 96; first < 144; first++) {
-        struct yn_zset *set = new_set();
+        struct yn_zset *set = new_set(42);
         size_t id = 1000;
         for (size_t i = 0; i < 192; i++)
             put(set, i, BIG_LEN, (double)i * 1000);
@@ -109,13 +60,32 @@ static void small_entries_beside_large_ones(void **state)
     }
 }
 
+/* Large entries that go take their room along. */
+static void room_of_large_entries_is_given_back(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {30, 2000};
+    for (size_t s = 0; s < 2; s++) {
+        struct yn_zset *set = new_set(42);
+        for (size_t i = 0; i < sizes[s]; i++)
+            put(set, i, BIG_LEN, (double)i);
+        for (size_t i = 0; i < sizes[s]; i++) {
+            put(set, 10000 + i, 0, (double)i + 0.5);
+            drop(set, i, BIG_LEN);
+        }
+        assert_sound(set);
+        assert_true(yn_zset_memory(set) < BIG_LEN / 2 * sizes[s] + 3000);
+        free_set(set);
+    }
+}
+
 /* Sizes, formats and places of all kinds in turn, so that leaves change their form. */
 static void leaves_of_every_form(void **state)
 {
     (void)state;
     struct rng rng = {model_seed()};
     for (size_t round = 0; round < model_rounds(20); round++) {
-        struct yn_zset *set = new_set();
+        struct yn_zset *set = new_set(42);
         static size_t lens[2000];
         memset(lens, 0, sizeof lens);
         for (size_t step = 0; step < 6000; step++) {
@@ -154,7 +124,7 @@ static void failures_change_nothing(void **state)
     enum { N = 600 };
     static double scores[N]; /* NAN: not a member */
     for (size_t round = 0; round < model_rounds(30); round++) {
-        struct yn_zset *set = new_set();
+        struct yn_zset *set = new_set(42);
         struct yn_view *views[3] = {NULL};
         size_t range = rng_below(&rng, 2) ? 4 : 100000, n_failed = 0;
         for (size_t i = 0; i < N; i++)
@@ -195,6 +165,32 @@ static void failures_change_nothing(void **state)
     }
 }
 
+/* Decoding with the 1st, 2nd, 3rd ... allocation failing, until it succeeds. */
+static void decoding_survives_want_of_memory(void **state)
+{
+    (void)state;
+    struct yn_options options = {.allocator = &heap_hook, .hash_seed = 42};
+    struct yn_zset *set = new_set(42), *copy = NULL;
+    char *data;
+    size_t len;
+    for (size_t i = 0; i < 1500; i++)
+        put(set, i, i % 40 == 0 ? 300 : 0, i % 3 == 0 ? 7 : (double)(i * 1000) + 0.5);
+    assert_int_equal(yn_view_encode(yn_zset_view(set), &data, &len), YN_OK);
+    size_t used = heap.bytes;
+    enum yn_status status = YN_ENOMEM;
+    for (size_t allowance = 0; status != YN_OK; allowance++) {
+        assert_int_equal(status, YN_ENOMEM);
+        assert_int_equal(heap.bytes, used);
+        heap.left = allowance;
+        status = yn_zset_decode(&options, (struct yn_bytes){data, len}, &copy);
+    }
+    assert_sound(copy);
+    assert_int_equal(yn_zset_count(copy), 1500);
+    yn_zset_free(copy);
+    free(data);
+    free_set(set);
+}
+
 /* ---- frozen views ---- */
 
 /* Checksum of what a view shows, read through its members' bytes. */
@@ -221,7 +217,7 @@ static void views_freed_in_any_order(void **state)
     struct rng rng = {model_seed()};
     enum { N_VIEWS = 12, N = 1500 };
     for (size_t round = 0; round < model_rounds(6); round++) {
-        struct yn_zset *set = new_set();
+        struct yn_zset *set = new_set(42);
         struct yn_view *views[N_VIEWS] = {NULL};
         uint64_t digests[N_VIEWS] = {0};
         for (size_t step = 0; step < 4000; step++) {
@@ -253,12 +249,38 @@ static void views_freed_in_any_order(void **state)
     }
 }
 
+/* ---- crowds ---- */
+
+/* Members that come to the ends of a crowd are told that it is one, as those in its
+ * middle are: only at the end of an inner node it cannot be seen. */
+static void crowds_are_known_at_their_ends(void **state)
+{
+    (void)state;
+    const struct yn_bytes ends[] = {{"", 0}, {"~", 1}};
+    size_t n_known[2] = {0, 0}, n_sizes = 0;
+    for (size_t n = 600; n < 4000; n += 100, n_sizes++) {
+        struct yn_zset *set = new_set(42);
+        for (size_t i = 0; i < 3 * n; i++)
+            put(set, i, 0, i % 3 == 1 ? 7 : (double)(i % 3 * 1000 + i));
+        for (size_t end = 0; end < 2; end++) {
+            struct yn_path path;
+            yn_tree_find(yn_zset_view(set), yn_key_of_score(7), ends[end], &path);
+            n_known[end] += yn_path_is_crowded(&path, yn_key_of_score(7));
+        }
+        struct yn_path path;
+        yn_tree_find(yn_zset_view(set), yn_key_of_score(7.5), ends[0], &path);
+        assert_false(yn_path_is_crowded(&path, yn_key_of_score(7.5)));
+        free_set(set);
+    }
+    assert_true(n_known[0] * 4 > n_sizes * 3 && n_known[1] * 4 > n_sizes * 3);
+}
+
 /* ---- order by member ---- */
 
 static void counts_below_a_member(void **state)
 {
     (void)state;
-    struct yn_zset *set = new_set();
+    struct yn_zset *set = new_set(42);
     const struct yn_view *view = yn_zset_view(set);
     assert_int_equal(yn_view_count_below_lex(view, member_of(5, 0), true), 0);
     for (size_t i = 0; i < 4096; i++)
@@ -279,9 +301,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_entries_beside_large_ones),
+        cmocka_unit_test(room_of_large_entries_is_given_back),
         cmocka_unit_test(leaves_of_every_form),
         cmocka_unit_test(failures_change_nothing),
+        cmocka_unit_test(decoding_survives_want_of_memory),
         cmocka_unit_test(views_freed_in_any_order),
+        cmocka_unit_test(crowds_are_known_at_their_ends),
         cmocka_unit_test(counts_below_a_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
