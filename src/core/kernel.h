@@ -1,9 +1,11 @@
 /*
- * kernel.h: point tests over a leaf: the inner loop of a search.
+ * kernel.h: the inner loops of a search, one table of them for each instruction set.
  *
- * A kernel decides every entry of a leaf as surely inside or not surely outside;
- * yn_region_contains settles those in between. One file an instruction set with these
- * same signatures; today there is the scalar one.
+ * A kernel decides many positions or rectangles at once. Whatever the set, the decisions
+ * are those of the exact predicate (yn_region_contains): what lies in the band around an
+ * edge is settled by it. The set is chosen once, at the first use: the best that the
+ * processor has, or the one that the environment variable YONDER_KERNEL names (scalar,
+ * avx2, avx512).
  */
 #ifndef YN_KERNEL_H
 #define YN_KERNEL_H
@@ -16,16 +18,30 @@
 struct yn_positions {
     double lat[YN_LEAF_ENTRIES_MAX + 1], lon[YN_LEAF_ENTRIES_MAX + 1]; /* degrees */
 };
-void yn_kernel_decode(const struct yn_leaf *leaf, struct yn_positions *out_positions);
 
-/* The haversine a between the centre and each position, good to the band of yn_band_of_a.
- */
-void yn_kernel_haversine(const struct yn_region *region,
-                         const struct yn_positions *positions, size_t n, double *out_a);
+struct yn_kernel {
+    const char *name;
+    /* How the first n rectangles lie (enum yn_relation each); certified. */
+    void (*relate)(const struct yn_region *region, const struct yn_rects *rects, size_t n,
+                   uint8_t *out_relations);
+    /* Bounds on the haversine a between the centre and positions in the rectangles. */
+    void (*bounds)(const struct yn_region *region, const struct yn_rects *rects, size_t n,
+                   double *out_min_a, double *out_max_a);
+    void (*decode)(const struct yn_leaf *leaf, struct yn_positions *out_positions);
+    /* The haversine a of each position, good to the band of yn_band_of_a. */
+    void (*haversine)(const struct yn_region *region,
+                      const struct yn_positions *positions, size_t n, double *out_a);
+    /* Sets bit i of out_mask (YN_MASK_WORDS words) for every entry that is in the region.
+     * Returns the number of bits set. */
+    size_t (*test)(const struct yn_region *region, const struct yn_leaf *leaf,
+                   uint64_t *out_mask);
+};
 
-/* Sets bit i of out_mask (YN_MASK_WORDS words) for every entry that is in the region.
- * Exact: borderline entries are settled. Returns the number of bits set. */
-size_t yn_kernel_test(const struct yn_region *region, const struct yn_leaf *leaf,
-                      uint64_t *out_mask);
+extern const struct yn_kernel yn_kernel_scalar, yn_kernel_avx2, yn_kernel_avx512;
+
+/* The kernels in use. */
+const struct yn_kernel *yn_kernel(void);
+/* Those of a name, or NULL: unknown, or not for this processor. */
+const struct yn_kernel *yn_kernel_find(const char *name);
 
 #endif

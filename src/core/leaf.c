@@ -72,6 +72,16 @@ void yn_rect_union(struct yn_rect *rect, const struct yn_rect *other)
 
 static const struct yn_rect empty_rect = {UINT32_MAX, 0, UINT32_MAX, 0};
 
+struct yn_rect yn_rects_union(const struct yn_rects *rects, size_t n)
+{
+    struct yn_rect all = empty_rect;
+    for (size_t i = 0; i < n; i++) {
+        yn_rect_extend(&all, rects->lat_min[i], rects->lon_min[i]);
+        yn_rect_extend(&all, rects->lat_max[i], rects->lon_max[i]);
+    }
+    return all;
+}
+
 /* ---- reading ---- */
 
 void yn_leaf_cell(const struct yn_leaf *leaf, size_t i, uint32_t *out_lat,

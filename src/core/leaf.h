@@ -35,6 +35,9 @@
 #define YN_LEAF_ENTRIES_MIN 48 /* ...unless it holds no more than these */
 #endif
 #define YN_LEAF_ENTRIES_MAX 255
+#ifndef YN_TREE_FANOUT
+#define YN_TREE_FANOUT 64 /* children of an inner node */
+#endif
 #define YN_MEMBER_INLINE_MAX 256
 #define YN_LONG_ENTRY_LEN (1 + sizeof(void *))
 
@@ -54,6 +57,27 @@ struct yn_node {
 struct yn_rect {
     uint32_t lat_min, lat_max, lon_min, lon_max;
 };
+
+/* Those of an inner node's children, as arrays. */
+struct yn_rects {
+    uint32_t lat_min[YN_TREE_FANOUT], lat_max[YN_TREE_FANOUT];
+    uint32_t lon_min[YN_TREE_FANOUT], lon_max[YN_TREE_FANOUT];
+};
+
+static inline struct yn_rect yn_rects_get(const struct yn_rects *rects, size_t i)
+{
+    return (struct yn_rect){rects->lat_min[i], rects->lat_max[i], rects->lon_min[i],
+                            rects->lon_max[i]};
+}
+
+static inline void yn_rects_set(struct yn_rects *rects, size_t i,
+                                const struct yn_rect *rect)
+{
+    rects->lat_min[i] = rect->lat_min;
+    rects->lat_max[i] = rect->lat_max;
+    rects->lon_min[i] = rect->lon_min;
+    rects->lon_max[i] = rect->lon_max;
+}
 
 enum yn_leaf_format { YN_LEAF_NARROW, YN_LEAF_WIDE, YN_LEAF_GENERAL };
 
@@ -229,6 +253,8 @@ void yn_leaf_remove(struct yn_leaf *leaf, size_t i);
 
 void yn_rect_extend(struct yn_rect *rect, uint32_t lat, uint32_t lon);
 void yn_rect_union(struct yn_rect *rect, const struct yn_rect *other);
+/* The rectangle around the first n of them (n > 0). */
+struct yn_rect yn_rects_union(const struct yn_rects *rects, size_t n);
 /* The exact bounding rectangle of a leaf's entries (n > 0). */
 struct yn_rect yn_leaf_bounds(const struct yn_leaf *leaf);
 

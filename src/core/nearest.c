@@ -157,9 +157,9 @@ static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *l
     uint64_t mask[YN_MASK_WORDS];
     size_t n = leaf->head.n;
     if (relation == YN_CROSSING)
-        yn_kernel_test(&search->region, leaf, mask);
-    yn_kernel_decode(leaf, &positions);
-    yn_kernel_haversine(&search->region, &positions, n, a);
+        yn_kernel()->test(&search->region, leaf, mask);
+    yn_kernel()->decode(leaf, &positions);
+    yn_kernel()->haversine(&search->region, &positions, n, a);
     for (size_t i = 0; i < n; i++) {
         if (is_hopeless(nearest, a[i]) ||
             (relation == YN_CROSSING && !(mask[i / 64] >> i % 64 & 1)))
@@ -173,22 +173,34 @@ static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *l
     return YN_OK;
 }
 
-static enum yn_status add_node(struct nearest *nearest, const struct yn_node *node,
-                               const struct yn_rect *rect, enum yn_relation relation)
+/* Queues those of n nodes that could hold results. */
+static enum yn_status add_nodes(struct nearest *nearest, struct yn_node *const *nodes,
+                                const struct yn_rects *rects, size_t n,
+                                enum yn_relation relation)
 {
     const struct yn_region *region = &nearest->search->region;
+    double low[YN_TREE_FANOUT], high[YN_TREE_FANOUT];
+    uint8_t relations[YN_TREE_FANOUT];
+    const double *bound = nearest->is_desc ? high : low;
     if (relation == YN_CROSSING)
-        relation = yn_region_relate(region, rect);
-    if (relation == YN_OUTSIDE)
-        return YN_OK;
-    double a =
-        nearest->is_desc ? yn_region_max_a(region, rect) : yn_region_min_a(region, rect);
-    if (is_hopeless(nearest, a))
-        return YN_OK;
-    bool is_place = rect->lat_min == rect->lat_max && rect->lon_min == rect->lon_max;
-    return queue_push(
-        nearest, (struct candidate){
-                     .a = a, .node = node, .relation = relation, .is_place = is_place});
+        yn_kernel()->relate(region, rects, n, relations);
+    else
+        memset(relations, (int)relation, n);
+    yn_kernel()->bounds(region, rects, n, low, high);
+    for (size_t i = 0; i < n; i++) {
+        if (relations[i] == YN_OUTSIDE || is_hopeless(nearest, bound[i]))
+            continue;
+        struct candidate candidate = {.a = bound[i],
+                                      .node = nodes[i],
+                                      .relation = (enum yn_relation)relations[i],
+                                      .is_place =
+                                          rects->lat_min[i] == rects->lat_max[i] &&
+                                          rects->lon_min[i] == rects->lon_max[i]};
+        enum yn_status status = queue_push(nearest, candidate);
+        if (status != YN_OK)
+            return status;
+    }
+    return YN_OK;
 }
 
 /* Whether the node is all in one place, and its first entry is beaten by all results. */
@@ -212,13 +224,7 @@ static enum yn_status open_node(struct nearest *nearest,
     if (node->level == 0)
         return open_leaf(nearest, yn_as_leaf(node), candidate->relation);
     const struct yn_inner *inner = yn_as_inner(node);
-    for (size_t i = 0; i < node->n; i++) {
-        enum yn_status status =
-            add_node(nearest, inner->child[i], &inner->rect[i], candidate->relation);
-        if (status != YN_OK)
-            return status;
-    }
-    return YN_OK;
+    return add_nodes(nearest, inner->child, &inner->rects, node->n, candidate->relation);
 }
 
 /* Sorts the heap into the order of the query. */
@@ -245,8 +251,10 @@ enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view 
                               .is_desc = search->query.order == YN_ORDER_DESC};
     enum yn_status status = YN_OK;
     if (view->root != NULL) {
-        struct yn_record root = yn_record_of(view->root);
-        status = add_node(&nearest, view->root, &root.rect, YN_CROSSING);
+        struct yn_rect rect = yn_record_of(view->root).rect;
+        struct yn_rects rects;
+        yn_rects_set(&rects, 0, &rect);
+        status = add_nodes(&nearest, &view->root, &rects, 1, YN_CROSSING);
     }
     while (status == YN_OK && nearest.n > 0) {
         struct candidate best = queue_pop(&nearest);

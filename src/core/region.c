@@ -52,12 +52,14 @@ double yn_a_of_distance_m(double distance_m)
 }
 
 /* The band of "distance <= limit_m". */
-static struct yn_band band_of_distance(double limit_m)
+static struct yn_band band_of_distance(double limit_m, double *out_limit_a)
 {
+    *out_limit_a = EVERYWHERE;
     /* no distance is above half the circumference, and rounding adds little */
     if (limit_m > 3.141592653589794 * YN_EARTH_RADIUS_M * (1 + 1e-9))
         return (struct yn_band){EVERYWHERE, EVERYWHERE};
-    struct yn_band band = yn_band_of_a(yn_a_of_distance_m(limit_m));
+    *out_limit_a = yn_a_of_distance_m(limit_m);
+    struct yn_band band = yn_band_of_a(*out_limit_a);
     /* nearly at the antipode the arcsine decides */
     if (band.in > ANTIPODE_A)
         band.in = ANTIPODE_A;
@@ -77,20 +79,16 @@ static enum yn_status init_polygon(struct yn_region *region)
     double x = 0, y = 0, z = 0;
     if (shape->n_vertices < 3)
         return YN_ESHAPE;
-    region->low = region->high = shape->vertices[0];
     for (size_t i = 0; i < shape->n_vertices; i++) {
         struct yn_point p = shape->vertices[i];
         if (!yn_point_is_valid(p))
             return YN_ESHAPE;
-        region->low.lon = fmin(region->low.lon, p.lon);
-        region->low.lat = fmin(region->low.lat, p.lat);
-        region->high.lon = fmax(region->high.lon, p.lon);
-        region->high.lat = fmax(region->high.lat, p.lat);
         double lon = yn_rad_from_deg(p.lon), lat = yn_rad_from_deg(p.lat);
         x += cos(lat) * cos(lon);
         y += cos(lat) * sin(lon);
         z += sin(lat);
     }
+    yn_polygon_init(&region->polygon, shape->vertices, shape->n_vertices);
     /* distances are measured from the direction of the vertices' mean vector */
     shape->center.lon = yn_deg_from_rad(atan2(y, x));
     shape->center.lat = yn_deg_from_rad(atan2(z, sqrt(x * x + y * y)));
@@ -110,13 +108,13 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
     if (shape->kind == YN_CIRCLE) {
         if (!is_size(shape->radius_m))
             return YN_ESHAPE;
-        region.circle = band_of_distance(shape->radius_m);
+        region.circle = band_of_distance(shape->radius_m, &region.limit_a);
     } else if (shape->kind == YN_BOX) {
         if (!is_size(shape->width_m) || !is_size(shape->height_m))
             return YN_ESHAPE;
         double dlat_deg = yn_deg_from_rad(shape->height_m / 2 / YN_EARTH_RADIUS_M);
         double slack_deg = dlat_deg * 1e-12 + 1e-12;
-        region.parallel = band_of_distance(shape->width_m / 2);
+        region.parallel = band_of_distance(shape->width_m / 2, &region.limit_a);
         region.dlat_deg = (struct yn_band){dlat_deg - slack_deg, dlat_deg + slack_deg};
         if (isinf(dlat_deg))
             region.dlat_deg = (struct yn_band){360, 360};
@@ -129,21 +127,6 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
 
 /* ---- the exact predicate ---- */
 
-/* W. R. Franklin's crossing test (PNPOLY): every edge whose ends lie on different sides
- * of the point's parallel, and which crosses it east of the point, flips the answer. */
-static bool polygon_contains(const struct yn_shape *shape, struct yn_point p)
-{
-    bool is_inside = false;
-    size_t n = shape->n_vertices;
-    for (size_t i = 0, j = n - 1; i < n; j = i++) {
-        struct yn_point a = shape->vertices[i], b = shape->vertices[j];
-        if ((a.lat > p.lat) != (b.lat > p.lat) &&
-            p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon)
-            is_inside = !is_inside;
-    }
-    return is_inside;
-}
-
 bool yn_region_contains(const struct yn_region *region, struct yn_point point)
 {
     const struct yn_shape *shape = &region->shape;
@@ -151,7 +134,7 @@ bool yn_region_contains(const struct yn_region *region, struct yn_point point)
     if (shape->kind == YN_CIRCLE)
         return !(yn_distance_m(center, point) > shape->radius_m);
     if (shape->kind == YN_POLYGON)
-        return polygon_contains(shape, point);
+        return yn_polygon_contains(&region->polygon, point);
     if (yn_lat_distance_m(center.lat, point.lat) > shape->height_m / 2)
         return false;
     struct yn_point abeam = {center.lon, point.lat};
@@ -160,15 +143,11 @@ bool yn_region_contains(const struct yn_region *region, struct yn_point point)
 
 /* ---- rectangles ---- */
 
-struct bounds {
-    double lat_min, lat_max, lon_min, lon_max; /* degrees */
-};
-
-static struct bounds bounds_of(const struct yn_rect *rect)
+static struct yn_bounds bounds_of(const struct yn_rect *rect)
 {
-    return (struct bounds){yn_cell_lat_deg(rect->lat_min), yn_cell_lat_deg(rect->lat_max),
-                           yn_cell_lon_deg(rect->lon_min),
-                           yn_cell_lon_deg(rect->lon_max)};
+    return (struct yn_bounds){
+        yn_cell_lat_deg(rect->lat_min), yn_cell_lat_deg(rect->lat_max),
+        yn_cell_lon_deg(rect->lon_min), yn_cell_lon_deg(rect->lon_max)};
 }
 
 /* Difference of two longitudes the short way round, 0..180. */
@@ -179,14 +158,14 @@ static double lon_difference(double a_deg, double b_deg)
 }
 
 /* Least and greatest difference of longitude between the centre and the rectangle. */
-static double min_dlon_deg(const struct bounds *b, double lon_deg)
+static double min_dlon_deg(const struct yn_bounds *b, double lon_deg)
 {
     if (b->lon_min <= lon_deg && lon_deg <= b->lon_max)
         return 0;
     return fmin(lon_difference(b->lon_min, lon_deg), lon_difference(b->lon_max, lon_deg));
 }
 
-static double max_dlon_deg(const struct bounds *b, double lon_deg)
+static double max_dlon_deg(const struct yn_bounds *b, double lon_deg)
 {
     double opposite = lon_deg > 0 ? lon_deg - 180 : lon_deg + 180;
     if ((b->lon_min <= opposite && opposite <= b->lon_max) ||
@@ -212,7 +191,7 @@ static double psi_deg(const struct yn_region *region, double dlon_deg)
         atan2(region->sin_lat, region->cos_lat * cos(yn_rad_from_deg(dlon_deg))));
 }
 
-static double min_a(const struct yn_region *region, const struct bounds *b)
+static double min_a(const struct yn_region *region, const struct yn_bounds *b)
 {
     double dlon = min_dlon_deg(b, region->shape.center.lon);
     double h = square(sin(dlon * HALF_RAD_PER_DEG));
@@ -222,7 +201,7 @@ static double min_a(const struct yn_region *region, const struct bounds *b)
     return fmin(a_at(region, b->lat_min, h), a_at(region, b->lat_max, h));
 }
 
-static double max_a(const struct yn_region *region, const struct bounds *b)
+static double max_a(const struct yn_region *region, const struct yn_bounds *b)
 {
     double dlon = max_dlon_deg(b, region->shape.center.lon);
     double h = square(sin(dlon * HALF_RAD_PER_DEG));
@@ -244,20 +223,20 @@ static double slack(double a)
 
 double yn_region_min_a(const struct yn_region *region, const struct yn_rect *rect)
 {
-    struct bounds b = bounds_of(rect);
+    struct yn_bounds b = bounds_of(rect);
     double a = min_a(region, &b);
     return a - slack(a);
 }
 
 double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rect)
 {
-    struct bounds b = bounds_of(rect);
+    struct yn_bounds b = bounds_of(rect);
     double a = max_a(region, &b);
     return a + slack(a);
 }
 
 static enum yn_relation relate_circle(const struct yn_region *region,
-                                      const struct bounds *b)
+                                      const struct yn_bounds *b)
 {
     double low = min_a(region, b);
     if (low - slack(low) > region->circle.out)
@@ -266,7 +245,8 @@ static enum yn_relation relate_circle(const struct yn_region *region,
     return high + slack(high) < region->circle.in ? YN_INSIDE : YN_CROSSING;
 }
 
-static enum yn_relation relate_box(const struct yn_region *region, const struct bounds *b)
+static enum yn_relation relate_box(const struct yn_region *region,
+                                   const struct yn_bounds *b)
 {
     struct yn_point center = region->shape.center;
     double above = b->lat_min - center.lat, below = center.lat - b->lat_max;
@@ -288,49 +268,31 @@ static enum yn_relation relate_box(const struct yn_region *region, const struct 
                : YN_CROSSING;
 }
 
-#define EDGE_MARGIN_DEG 1e-9
-
-/* Which side of the line a -> b the point is on: the sign of the cross product. */
-static double side_of(struct yn_point a, struct yn_point b, double lon, double lat)
-{
-    return (b.lon - a.lon) * (lat - a.lat) - (b.lat - a.lat) * (lon - a.lon);
-}
-
-/* Whether an edge meets the (enlarged) rectangle: separating axes. */
-static bool is_edge_near(struct yn_point a, struct yn_point b, const struct bounds *r)
-{
-    if (fmax(a.lat, b.lat) < r->lat_min || fmin(a.lat, b.lat) > r->lat_max ||
-        fmax(a.lon, b.lon) < r->lon_min || fmin(a.lon, b.lon) > r->lon_max)
-        return false;
-    double s1 = side_of(a, b, r->lon_min, r->lat_min);
-    double s2 = side_of(a, b, r->lon_min, r->lat_max);
-    double s3 = side_of(a, b, r->lon_max, r->lat_min);
-    double s4 = side_of(a, b, r->lon_max, r->lat_max);
-    return !((s1 > 0 && s2 > 0 && s3 > 0 && s4 > 0) ||
-             (s1 < 0 && s2 < 0 && s3 < 0 && s4 < 0));
-}
-
 static enum yn_relation relate_polygon(const struct yn_region *region,
-                                       const struct bounds *b)
+                                       const struct yn_bounds *b)
 {
-    const struct yn_shape *shape = &region->shape;
-    struct bounds r = {b->lat_min - EDGE_MARGIN_DEG, b->lat_max + EDGE_MARGIN_DEG,
-                       b->lon_min - EDGE_MARGIN_DEG, b->lon_max + EDGE_MARGIN_DEG};
-    if (region->high.lat < r.lat_min || region->low.lat > r.lat_max ||
-        region->high.lon < r.lon_min || region->low.lon > r.lon_max)
-        return YN_OUTSIDE;
-    size_t n = shape->n_vertices;
-    for (size_t i = 0, j = n - 1; i < n; j = i++)
-        if (is_edge_near(shape->vertices[i], shape->vertices[j], &r))
-            return YN_CROSSING;
+    if (yn_polygon_cuts(&region->polygon, b))
+        return YN_CROSSING;
+    /* no edge is near: one answer holds for all of it */
     struct yn_point corner = {b->lon_min, b->lat_min};
-    return polygon_contains(shape, corner) ? YN_INSIDE : YN_OUTSIDE;
+    return yn_polygon_contains(&region->polygon, corner) ? YN_INSIDE : YN_OUTSIDE;
+}
+
+void yn_region_relate_polygon(const struct yn_region *region,
+                              const struct yn_rects *rects, size_t n,
+                              uint8_t *out_relations)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct yn_rect rect = yn_rects_get(rects, i);
+        struct yn_bounds b = bounds_of(&rect);
+        out_relations[i] = (uint8_t)relate_polygon(region, &b);
+    }
 }
 
 enum yn_relation yn_region_relate(const struct yn_region *region,
                                   const struct yn_rect *rect)
 {
-    struct bounds b = bounds_of(rect);
+    struct yn_bounds b = bounds_of(rect);
     switch (region->shape.kind) {
     case YN_CIRCLE:
         return relate_circle(region, &b);

@@ -11,6 +11,7 @@
 #define YN_REGION_H
 
 #include "core/leaf.h"
+#include "core/polygon.h"
 
 /* Bounds on a value that the exact predicate compares: surely in below `in`, surely out
  * above `out`, in between only the exact expression knows. */
@@ -22,10 +23,11 @@ struct yn_region {
     struct yn_shape shape; /* centre set for polygons too */
     double cos_lat;        /* of the centre */
     double sin_lat;
-    struct yn_band circle;     /* haversine a = sin^2(d / 2R) */
-    struct yn_band parallel;   /* box: the same along the point's parallel */
-    struct yn_band dlat_deg;   /* box: difference of latitude */
-    struct yn_point low, high; /* polygon: corners of its bounding box */
+    double limit_a;          /* the limit itself: circle's or parallel's */
+    struct yn_band circle;   /* haversine a = sin^2(d / 2R) */
+    struct yn_band parallel; /* box: the same along the point's parallel */
+    struct yn_band dlat_deg; /* box: difference of latitude */
+    struct yn_polygon polygon;
 };
 
 enum yn_relation { YN_OUTSIDE, YN_CROSSING, YN_INSIDE };
@@ -39,6 +41,11 @@ bool yn_region_contains(const struct yn_region *region, struct yn_point point);
 /* How the positions of cells in a rectangle lie; certified. */
 enum yn_relation yn_region_relate(const struct yn_region *region,
                                   const struct yn_rect *rect);
+
+/* The same for n rectangles of a polygon's search. */
+void yn_region_relate_polygon(const struct yn_region *region,
+                              const struct yn_rects *rects, size_t n,
+                              uint8_t *out_relations);
 
 /* Lower and upper bound on the haversine a between the centre and any position in the
  * rectangle. */

@@ -87,24 +87,42 @@ static size_t keep_lowest(uint64_t *mask, size_t n)
     return YN_MASK_WORDS * 64;
 }
 
-static enum yn_status take_leaf(struct walk *walk, const struct yn_leaf *leaf,
-                                enum yn_relation relation)
+/* A subtree as its parent knows it. */
+struct branch {
+    const struct yn_node *node;
+    enum yn_relation relation;
+    uint64_t key_first; /* of its first entry */
+    uint64_t key_upper; /* no entry has a higher key */
+};
+
+/* The entries of a leaf whose keys are in the walk's range. Looks into the leaf only
+ * where the range may cut through it. */
+static void clip_leaf(const struct walk *walk, const struct branch *branch,
+                      size_t *out_first, size_t *out_last)
 {
-    size_t first = 0, last = leaf->head.n;
-    size_t wanted = walk->limit - walk->search->n_results;
-    if (yn_leaf_key(leaf, 0) < walk->key_min)
-        first = yn_leaf_count_below(leaf, walk->key_min, false);
-    if (yn_leaf_key(leaf, last - 1) >= walk->key_end)
-        last = yn_leaf_count_below(leaf, walk->key_end, false);
+    const struct yn_leaf *leaf = yn_as_leaf(branch->node);
+    *out_first = 0;
+    *out_last = leaf->head.n;
+    if (branch->key_first < walk->key_min)
+        *out_first = yn_leaf_count_below(leaf, walk->key_min, false);
+    if (branch->key_upper >= walk->key_end)
+        *out_last = yn_leaf_count_below(leaf, walk->key_end, false);
+}
+
+static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
+{
+    const struct yn_leaf *leaf = yn_as_leaf(branch->node);
+    size_t first, last, wanted = walk->limit - walk->search->n_results;
+    clip_leaf(walk, branch, &first, &last);
     if (first >= last)
         return YN_OK;
-    if (relation == YN_INSIDE) {
+    if (branch->relation == YN_INSIDE) {
         if (last - first > wanted)
             last = first + wanted;
         return add_pick(walk, leaf, first, last, NULL, last - first);
     }
     uint64_t mask[YN_MASK_WORDS];
-    yn_kernel_test(&walk->search->region, leaf, mask);
+    yn_kernel()->test(&walk->search->region, leaf, mask);
     size_t n_hits = clip_mask(mask, first, last);
     if (n_hits == 0)
         return YN_OK;
@@ -115,23 +133,52 @@ static enum yn_status take_leaf(struct walk *walk, const struct yn_leaf *leaf,
     return add_pick(walk, leaf, first, last, mask, n_hits);
 }
 
-static enum yn_status walk_node(struct walk *walk, const struct yn_node *node,
-                                enum yn_relation relation)
+/* Fetches what will be read of a leaf: the header, and the positions if they are tested.
+ */
+static void prefetch_leaf(const struct yn_node *leaf, enum yn_relation relation)
 {
-    if (node->level == 0)
-        return take_leaf(walk, yn_as_leaf(node), relation);
-    const struct yn_inner *inner = yn_as_inner(node);
-    for (size_t i = 0; i < node->n && walk->search->n_results < walk->limit; i++) {
-        if (inner->key[i] >= walk->key_end)
-            break;
-        if (i + 1 < node->n && inner->key[i + 1] < walk->key_min)
+    size_t len = relation == YN_CROSSING ? 640 : 64;
+    for (size_t at = 0; at < len; at += 64)
+        __builtin_prefetch((const char *)leaf + at);
+}
+
+#define PREFETCH_AHEAD 4
+
+/* The children that the walk has to visit, in order. Returns their number. */
+static size_t choose_children(const struct walk *walk, const struct branch *branch,
+                              struct branch *out_children)
+{
+    const struct yn_inner *inner = yn_as_inner(branch->node);
+    uint8_t relations[YN_TREE_FANOUT];
+    size_t n = 0, n_children = inner->head.n;
+    if (branch->relation == YN_INSIDE)
+        memset(relations, YN_INSIDE, n_children);
+    else
+        yn_kernel()->relate(&walk->search->region, &inner->rects, n_children, relations);
+    for (size_t i = 0; i < n_children && inner->key[i] < walk->key_end; i++) {
+        uint64_t upper = i + 1 < n_children ? inner->key[i + 1] : branch->key_upper;
+        if (relations[i] == YN_OUTSIDE || upper < walk->key_min)
             continue;
-        enum yn_relation below = relation;
-        if (below == YN_CROSSING)
-            below = yn_region_relate(&walk->search->region, &inner->rect[i]);
-        if (below == YN_OUTSIDE)
-            continue;
-        enum yn_status status = walk_node(walk, inner->child[i], below);
+        out_children[n++] = (struct branch){
+            inner->child[i], (enum yn_relation)relations[i], inner->key[i], upper};
+    }
+    return n;
+}
+
+static enum yn_status walk_branch(struct walk *walk, const struct branch *branch)
+{
+    if (branch->node->level == 0)
+        return take_leaf(walk, branch);
+    struct branch children[YN_TREE_FANOUT];
+    size_t n = choose_children(walk, branch, children);
+    bool are_leaves = branch->node->level == 1;
+    for (size_t i = 0; are_leaves && i < PREFETCH_AHEAD && i < n; i++)
+        prefetch_leaf(children[i].node, children[i].relation);
+    for (size_t i = 0; i < n && walk->search->n_results < walk->limit; i++) {
+        if (are_leaves && i + PREFETCH_AHEAD < n)
+            prefetch_leaf(children[i + PREFETCH_AHEAD].node,
+                          children[i + PREFETCH_AHEAD].relation);
+        enum yn_status status = walk_branch(walk, &children[i]);
         if (status != YN_OK)
             return status;
     }
@@ -145,10 +192,10 @@ static enum yn_status walk_keys(struct yn_search *search, const struct yn_view *
     struct walk walk = {search, key_min, key_end, limit};
     if (view->root == NULL || key_min >= key_end || search->n_results >= limit)
         return YN_OK;
-    enum yn_relation relation = YN_CROSSING;
+    struct branch root = {view->root, YN_CROSSING, 0, UINT64_MAX};
     if (view->root->level == 0)
-        relation = yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
-    return relation == YN_OUTSIDE ? YN_OK : walk_node(&walk, view->root, relation);
+        root.relation = yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
+    return root.relation == YN_OUTSIDE ? YN_OK : walk_branch(&walk, &root);
 }
 
 /* ---- cell order ---- */
@@ -204,26 +251,6 @@ static struct yn_point position_of(const struct yn_leaf *leaf, size_t i)
     return (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)};
 }
 
-int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc)
-{
-    if (a->distance_m != b->distance_m)
-        return (a->distance_m < b->distance_m) != is_desc ? -1 : 1;
-    uint64_t x = yn_leaf_key(a->leaf, a->i), y = yn_leaf_key(b->leaf, b->i);
-    if (x != y)
-        return x < y ? -1 : 1;
-    return yn_bytes_compare(yn_leaf_member(a->leaf, a->i), yn_leaf_member(b->leaf, b->i));
-}
-
-static int compare_asc(const void *a, const void *b)
-{
-    return yn_ranked_compare(a, b, false);
-}
-
-static int compare_desc(const void *a, const void *b)
-{
-    return yn_ranked_compare(a, b, true);
-}
-
 /* The next result of the plan: leaf and entry. */
 static bool next_entry(struct yn_search *search, const struct yn_leaf **out_leaf,
                        size_t *out_i)
@@ -259,11 +286,9 @@ static enum yn_status sort_plan(struct yn_search *search)
     while (next_entry(search, &leaf, &i))
         search->ranked[search->n_ranked++] = (struct yn_ranked){
             yn_distance_m(search->region.shape.center, position_of(leaf, i)), leaf, i};
-    if (search->n_ranked > 0)
-        qsort(search->ranked, search->n_ranked, sizeof *search->ranked,
-              search->query.order == YN_ORDER_DESC ? compare_desc : compare_asc);
     search->is_ranked = true;
-    return YN_OK;
+    return yn_ranked_sort(search->ranked, search->n_ranked,
+                          search->query.order == YN_ORDER_DESC, search->hook);
 }
 
 /* ---- interface ---- */
@@ -306,6 +331,8 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     memset(search, 0, sizeof *search);
     search->hook = hook;
     search->region = region;
+    if (query->shape.kind == YN_POLYGON)
+        yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
     status = plan(search, view);
     if (status != YN_OK) {
@@ -329,6 +356,7 @@ void yn_search_free(struct yn_search *search)
     give(search->hook, search->picks, search->picks_cap * sizeof *search->picks);
     give(search->hook, search->masks, search->masks_cap * sizeof *search->masks);
     give(search->hook, search->ranked, search->ranked_cap * sizeof *search->ranked);
+    yn_polygon_clear(&search->region.polygon, search->hook);
     give(search->hook, search, sizeof *search);
 }
 

@@ -42,6 +42,10 @@ struct yn_search {
 /* Order of two results: distance in the query's direction, then (score, member). */
 int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc);
 
+/* Sorts results into that order. YN_OK or YN_ENOMEM. */
+enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
+                              const struct yn_allocator *hook);
+
 /* Fills `ranked` with the `limit` nearest (or farthest) results, in order. */
 enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view);
 

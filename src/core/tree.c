@@ -103,18 +103,16 @@ struct yn_record yn_record_of(struct yn_node *node)
     }
     const struct yn_inner *inner = yn_as_inner(node);
     record.key = inner->key[0];
-    record.rect = inner->rect[0];
-    for (size_t i = 0; i < node->n; i++) {
-        yn_rect_union(&record.rect, &inner->rect[i]);
+    record.rect = yn_rects_union(&inner->rects, node->n);
+    for (size_t i = 0; i < node->n; i++)
         record.count += inner->count[i];
-    }
     return record;
 }
 
 static struct yn_record inner_get(const struct yn_inner *inner, size_t i)
 {
-    return (struct yn_record){inner->key[i], inner->rect[i], inner->count[i],
-                              inner->child[i]};
+    return (struct yn_record){inner->key[i], yn_rects_get(&inner->rects, i),
+                              inner->count[i], inner->child[i]};
 }
 
 static void inner_fill(struct yn_inner *inner, const struct yn_record *records, size_t n)
@@ -588,7 +586,9 @@ static void note_insert(struct yn_path *path)
         struct yn_inner *inner = path->inner[d];
         size_t slot = path->slot[d];
         inner->count[slot]++;
-        yn_rect_union(&inner->rect[slot], rect);
+        struct yn_rect wider = yn_rects_get(&inner->rects, slot);
+        yn_rect_union(&wider, rect);
+        yn_rects_set(&inner->rects, slot, &wider);
         if (is_first)
             inner->key[slot] = key;
         is_first &= slot == 0;

@@ -11,15 +11,11 @@
 #include "core/leaf.h"
 #include "core/mem.h"
 
-#ifndef YN_TREE_FANOUT
-#define YN_TREE_FANOUT 64
-#endif
-
 /* Per child: first key, rectangle, number of entries below. */
 struct yn_inner {
     struct yn_node head;
     uint64_t key[YN_TREE_FANOUT];
-    struct yn_rect rect[YN_TREE_FANOUT];
+    struct yn_rects rects;
     uint64_t count[YN_TREE_FANOUT];
     struct yn_node *child[YN_TREE_FANOUT];
 };
@@ -116,7 +112,7 @@ static inline void yn_inner_set(struct yn_inner *inner, size_t i,
                                 const struct yn_record *record)
 {
     inner->key[i] = record->key;
-    inner->rect[i] = record->rect;
+    yn_rects_set(&inner->rects, i, &record->rect);
     inner->count[i] = record->count;
     inner->child[i] = record->child;
 }

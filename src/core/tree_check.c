@@ -87,16 +87,11 @@ static const char *check_node(struct check *check, const struct yn_node *node, i
             return "tree: count of a child is wrong";
         if (inner->key[i] != yn_leaf_key(yn_node_first_leaf(child), 0))
             return "tree: first key of a child is wrong";
-        struct yn_rect rect;
-        if (child->level == 0) {
-            rect = ((const struct yn_leaf *)(const void *)child)->rect;
-        } else {
-            const struct yn_inner *below = (const struct yn_inner *)(const void *)child;
-            rect = below->rect[0];
-            for (size_t k = 1; k < child->n; k++)
-                yn_rect_union(&rect, &below->rect[k]);
-        }
-        if (!is_same_rect(&rect, &inner->rect[i]))
+        struct yn_rect rect = child->level == 0
+                                  ? yn_as_leaf(child)->rect
+                                  : yn_rects_union(&yn_as_inner(child)->rects, child->n);
+        struct yn_rect noted = yn_rects_get(&inner->rects, i);
+        if (!is_same_rect(&rect, &noted))
             return "tree: rectangle of a child is wrong";
     }
     return NULL;

@@ -201,12 +201,12 @@ static double random_size_m(struct rng *rng)
     }
 }
 
-#define VERTICES_MAX 14
+#define VERTICES_MAX 60
 static struct yn_point vertices[VERTICES_MAX];
 
 static void random_polygon(struct rng *rng, struct yn_shape *shape)
 {
-    size_t n = 3 + rng_below(rng, VERTICES_MAX - 2);
+    size_t n = 3 + rng_below(rng, rng_below(rng, 3) ? 12 : VERTICES_MAX - 2);
     double spread = pow(10, rng_between(rng, -4, 2.3));
     bool is_snapped = rng_below(rng, 3) == 0;
     for (size_t i = 0; i < n; i++) {

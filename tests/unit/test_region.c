@@ -161,7 +161,7 @@ static void compare_kernel(const struct yn_region *region, const struct cell *ce
     }
     yn_leaf_plan(items, N_ABOUT, &plan);
     yn_leaf_pack(leaf, sizeof space, 1, items, &plan);
-    size_t n_hits = yn_kernel_test(region, leaf, mask);
+    size_t n_hits = yn_kernel()->test(region, leaf, mask);
     for (size_t i = 0; i < N_ABOUT; i++) {
         /* beyond the last cell of an axis a score is too coarse for every index */
         struct cell cell = {items[i].lat, items[i].lon};

@@ -1,0 +1,463 @@
+/*
+ * kernel_body.h: the kernels, in plain C; included once by each kernel_<set>.c, which is
+ * compiled for its instruction set and defines KERNEL_TABLE, the name of its table.
+ *
+ * There are no intrinsics: the loops run over arrays without branches, and the compiler
+ * makes vector code of them (-O3). One source, so that all sets decide alike. Fused
+ * multiply-adds are off (-ffp-contract=off): a result does not depend on the set.
+ *
+ * Three kernels.
+ *
+ * relate: where many rectangles lie. In doubles, with a margin for rounding (region.c).
+ * For a difference of longitude L and latitudes in [lat1, lat2],
+ *
+ *     a >= sin^2(least dlat / 2) + cos(lat0) * least cos(lat) * sin^2(least L / 2)
+ *
+ * and the same with "greatest" from above: not the tightest bounds, but without a
+ * branch, an arctangent, or a case for poles and the antimeridian.
+ *
+ * test in floats: on offsets of cells from the centre, 16 or more at a time. With all
+ * half-angles below FLOAT_HALF_MAX, sin to x^5 and cos to x^4 leave a relative error
+ * below 1e-8, and some twenty float operations one below 20 * 2^-24; an offset carries an
+ * error of at most 4 * 2^-24 of the largest half-angle of the leaf (conversion, base,
+ * sum, factor). With e = 2^-21 * that half-angle, twice as much,
+ *
+ *     |a - a'| <= 4 * sqrt(a*) * e + 4 * e^2 + 4e-6 * a*
+ *
+ * near the limit a*, where a' is what the exact predicate computes. Entries within
+ * this band are settled exactly. Where the band would be wide (FLOAT_BAND_MAX) or the
+ * angles large, the leaf is
+ *
+ * tested in doubles: sin^2 from the Taylor series of sin to x^21 (error below 2e-18
+ * up to pi/2), the cosine of a latitude from 1 - 2 sin^2(lat/2).
+ */
+#include <math.h>
+
+#include "core/kernel.h"
+
+#define HALF_RAD_PER_DEG (YN_RAD_PER_DEG / 2)
+#define FLOAT_HALF_MAX 0.12f
+#define FLOAT_BAND_MAX 0.05
+#define N_MAX (YN_LEAF_ENTRIES_MAX + 1)
+
+enum { FLAG_IN = 1, FLAG_MAYBE = 2 };
+
+/* ---- doubles ---- */
+
+/* sin^2(x) for |x| <= pi/2. */
+static inline double sin_squared(double x)
+{
+    double z = x * x;
+    double s = 1.957294106339126e-20; /* 1/21! */
+    s = s * z - 8.22063524662433e-18; /* -1/19! */
+    s = s * z + 2.811457254345521e-15;
+    s = s * z - 7.647163731819816e-13;
+    s = s * z + 1.605904383682161e-10;
+    s = s * z - 2.505210838544172e-08;
+    s = s * z + 2.755731922398589e-06;
+    s = s * z - 0.0001984126984126984;
+    s = s * z + 0.008333333333333333;
+    s = s * z - 0.1666666666666667;
+    s = s * z + 1;
+    return s * s * z;
+}
+
+/* A difference of longitude the short way round: 0..180, from -360..360. */
+static inline double short_way(double deg)
+{
+    double d = fabs(deg);
+    return d > 180 ? 360 - d : d;
+}
+
+static inline double sin_squared_half(double deg)
+{
+    return sin_squared(deg * HALF_RAD_PER_DEG);
+}
+
+static inline double cos_of_lat(double lat_deg)
+{
+    return 1 - 2 * sin_squared_half(lat_deg);
+}
+
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- rectangles ---- */
+
+/* Differences of latitude and longitude between the centre and rectangles, and the
+ * cosines of their latitudes: least and greatest. */
+struct spans {
+    double lat_low[YN_TREE_FANOUT], lat_high[YN_TREE_FANOUT];
+    double lon_low[YN_TREE_FANOUT], lon_high[YN_TREE_FANOUT];
+    double cos_low[YN_TREE_FANOUT], cos_high[YN_TREE_FANOUT];
+};
+
+static void measure(const struct yn_region *region, const struct yn_rects *rects,
+                    size_t n, struct spans *out)
+{
+    const double lat0 = region->shape.center.lat, lon0 = region->shape.center.lon;
+    const double far1 = lon0 > 0 ? lon0 - 180 : lon0 + 180; /* the opposite meridian */
+    const double far2 = lon0 == 0 ? -180 : far1;
+    for (size_t i = 0; i < n; i++) {
+        double lat1 = yn_cell_lat_deg(rects->lat_min[i]);
+        double lat2 = yn_cell_lat_deg(rects->lat_max[i]);
+        double lon1 = yn_cell_lon_deg(rects->lon_min[i]);
+        double lon2 = yn_cell_lon_deg(rects->lon_max[i]);
+        double d1 = short_way(lon1 - lon0), d2 = short_way(lon2 - lon0);
+        double low = larger(lat1 - lat0, lat0 - lat2);
+        out->lat_low[i] = low > 0 ? low : 0;
+        out->lat_high[i] = larger(lat2 - lat0, lat0 - lat1);
+        /* 0 or less when the meridian runs through the rectangle */
+        double abeam = larger(lon1 - lon0, lon0 - lon2);
+        double opposite =
+            smaller(larger(lon1 - far1, far1 - lon2), larger(lon1 - far2, far2 - lon2));
+        double lon_low = smaller(d1, d2), lon_high = larger(d1, d2);
+        out->lon_low[i] = abeam <= 0 ? 0 : lon_low;
+        out->lon_high[i] = opposite <= 0 ? 180 : lon_high;
+        double cos1 = cos_of_lat(lat1), cos2 = cos_of_lat(lat2);
+        double cos_high = larger(cos1, cos2);
+        out->cos_low[i] = smaller(cos1, cos2);
+        out->cos_high[i] = larger(lat1, -lat2) <= 0 ? 1 : cos_high;
+    }
+}
+
+/* Room for the rounding of a bound: the terms of yn_band_of_a. */
+static inline double slack(double a)
+{
+    return 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
+}
+
+static void kernel_bounds(const struct yn_region *region, const struct yn_rects *rects,
+                          size_t n, double *out_min_a, double *out_max_a)
+{
+    struct spans s;
+    measure(region, rects, n, &s);
+    for (size_t i = 0; i < n; i++) {
+        double low = sin_squared_half(s.lat_low[i]) +
+                     region->cos_lat * s.cos_low[i] * sin_squared_half(s.lon_low[i]);
+        double high = sin_squared_half(s.lat_high[i]) +
+                      region->cos_lat * s.cos_high[i] * sin_squared_half(s.lon_high[i]);
+        out_min_a[i] = low - slack(low);
+        out_max_a[i] = high + slack(high);
+    }
+}
+
+static void relate_circle(const struct yn_region *region, const struct yn_rects *rects,
+                          size_t n, uint8_t *out_relations)
+{
+    double low[YN_TREE_FANOUT], high[YN_TREE_FANOUT];
+    kernel_bounds(region, rects, n, low, high);
+    for (size_t i = 0; i < n; i++)
+        out_relations[i] = low[i] > region->circle.out   ? YN_OUTSIDE
+                           : high[i] < region->circle.in ? YN_INSIDE
+                                                         : YN_CROSSING;
+}
+
+static void relate_box(const struct yn_region *region, const struct yn_rects *rects,
+                       size_t n, uint8_t *out_relations)
+{
+    struct spans s;
+    measure(region, rects, n, &s);
+    for (size_t i = 0; i < n; i++) {
+        double low = s.cos_low[i] * s.cos_low[i] * sin_squared_half(s.lon_low[i]);
+        double high = s.cos_high[i] * s.cos_high[i] * sin_squared_half(s.lon_high[i]);
+        bool is_out = (s.lat_low[i] > region->dlat_deg.out) |
+                      (low - slack(low) > region->parallel.out);
+        bool is_in = (s.lat_high[i] < region->dlat_deg.in) &
+                     (high + slack(high) < region->parallel.in);
+        out_relations[i] = is_out ? YN_OUTSIDE : is_in ? YN_INSIDE : YN_CROSSING;
+    }
+}
+
+static void kernel_relate(const struct yn_region *region, const struct yn_rects *rects,
+                          size_t n, uint8_t *out_relations)
+{
+    if (region->shape.kind == YN_CIRCLE)
+        relate_circle(region, rects, n, out_relations);
+    else if (region->shape.kind == YN_BOX)
+        relate_box(region, rects, n, out_relations);
+    else
+        yn_region_relate_polygon(region, rects, n, out_relations);
+}
+
+/* ---- positions in doubles ---- */
+
+static void kernel_decode(const struct yn_leaf *leaf, struct yn_positions *out)
+{
+    size_t n = leaf->head.n;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        const uint16_t *lat = (const uint16_t *)(const void *)leaf->data, *lon = lat + n;
+        for (size_t i = 0; i < n; i++)
+            out->lat[i] = yn_cell_lat_deg(leaf->base_lat + lat[i]);
+        for (size_t i = 0; i < n; i++)
+            out->lon[i] = yn_cell_lon_deg(leaf->base_lon + lon[i]);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t lat, lon;
+        yn_leaf_cell(leaf, i, &lat, &lon);
+        out->lat[i] = yn_cell_lat_deg(lat);
+        out->lon[i] = yn_cell_lon_deg(lon);
+    }
+}
+
+static void kernel_haversine(const struct yn_region *region,
+                             const struct yn_positions *at, size_t n, double *out_a)
+{
+    const struct yn_point center = region->shape.center;
+    for (size_t i = 0; i < n; i++) {
+        double u2 = sin_squared_half(at->lat[i] - center.lat);
+        double v2 = sin_squared_half(short_way(at->lon[i] - center.lon));
+        out_a[i] = u2 + region->cos_lat * cos_of_lat(at->lat[i]) * v2;
+    }
+}
+
+static void flags_of_band(const double *a, size_t n, struct yn_band band,
+                          uint8_t *out_flags)
+{
+    for (size_t i = 0; i < n; i++)
+        out_flags[i] = a[i] < band.in ? FLAG_IN : a[i] <= band.out ? FLAG_MAYBE : 0;
+}
+
+static void test_circle_double(const struct yn_region *region,
+                               const struct yn_positions *at, size_t n,
+                               uint8_t *out_flags)
+{
+    double a[N_MAX];
+    kernel_haversine(region, at, n, a);
+    flags_of_band(a, n, region->circle, out_flags);
+}
+
+static void test_box_double(const struct yn_region *region, const struct yn_positions *at,
+                            size_t n, uint8_t *out_flags)
+{
+    const struct yn_point center = region->shape.center;
+    double a[N_MAX];
+    for (size_t i = 0; i < n; i++) {
+        double cos_lat = cos_of_lat(at->lat[i]);
+        a[i] = cos_lat * cos_lat * sin_squared_half(short_way(at->lon[i] - center.lon));
+    }
+    flags_of_band(a, n, region->parallel, out_flags);
+    for (size_t i = 0; i < n; i++) {
+        double dlat = fabs(at->lat[i] - center.lat);
+        bool is_out = dlat > region->dlat_deg.out;
+        bool is_open = dlat >= region->dlat_deg.in;
+        uint8_t flag = is_open && out_flags[i] != 0 ? FLAG_MAYBE : out_flags[i];
+        out_flags[i] = is_out ? 0 : flag;
+    }
+}
+
+/* ---- positions in floats ---- */
+
+/* A leaf as the float test sees it: half-angles are offset * factor. */
+struct frame {
+    int32_t base_lat, base_lon; /* of the offsets that are converted */
+    float lat_shift, lon_shift; /* from the centre to the base, in cells */
+    float lat_factor, lon_factor;
+    double half_max; /* largest half-angle in the leaf, radians */
+};
+
+static double cells_of_deg(double deg, double limit_deg)
+{
+    return (deg + limit_deg) / (2 * limit_deg) * YN_CELL_AXIS_MAX - 0.5;
+}
+
+static void frame_of(const struct yn_region *region, const struct yn_leaf *leaf,
+                     struct frame *out)
+{
+    const struct yn_rect *rect = &leaf->rect;
+    const double lat_factor = YN_LAT_SPAN_DEG / YN_CELL_AXIS_MAX * HALF_RAD_PER_DEG;
+    const double lon_factor = YN_LON_SPAN_DEG / YN_CELL_AXIS_MAX * HALF_RAD_PER_DEG;
+    bool is_narrow = leaf->head.format == YN_LEAF_NARROW;
+    double lat0 = cells_of_deg(region->shape.center.lat, YN_LAT_MAX_DEG);
+    double lon0 = cells_of_deg(region->shape.center.lon, YN_LON_MAX_DEG);
+    double middle = ((double)rect->lon_min + rect->lon_max) / 2;
+    if (middle - lon0 > YN_CELL_AXIS_MAX / 2)
+        lon0 += YN_CELL_AXIS_MAX; /* the short way is over the antimeridian */
+    else if (middle - lon0 < -(double)(YN_CELL_AXIS_MAX / 2))
+        lon0 -= YN_CELL_AXIS_MAX;
+    out->base_lat = is_narrow ? (int32_t)leaf->base_lat : (int32_t)rect->lat_min;
+    out->base_lon = is_narrow ? (int32_t)leaf->base_lon : (int32_t)rect->lon_min;
+    out->lat_shift = (float)(out->base_lat - lat0);
+    out->lon_shift = (float)(out->base_lon - lon0);
+    out->lat_factor = (float)lat_factor;
+    out->lon_factor = (float)lon_factor;
+    double lat =
+        larger(fabs(rect->lat_min - lat0), fabs(rect->lat_max - lat0)) * lat_factor;
+    double lon =
+        larger(fabs(rect->lon_min - lon0), fabs(rect->lon_max - lon0)) * lon_factor;
+    /* narrow offsets count from a base outside the rectangle: their size matters too */
+    double span = is_narrow ? 65535 * lon_factor : 0;
+    out->half_max = larger(larger(lat, lon), span);
+}
+
+/* Half-angles of all entries. */
+static void half_angles(const struct yn_leaf *leaf, const struct frame *frame,
+                        float *out_y, float *out_x)
+{
+    size_t n = leaf->head.n;
+    const uint16_t *narrow = (const uint16_t *)(const void *)leaf->data;
+    const uint32_t *wide = (const uint32_t *)(const void *)leaf->data;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        for (size_t i = 0; i < n; i++)
+            out_y[i] = ((float)narrow[i] + frame->lat_shift) * frame->lat_factor;
+        for (size_t i = 0; i < n; i++)
+            out_x[i] = ((float)narrow[n + i] + frame->lon_shift) * frame->lon_factor;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        out_y[i] = ((float)((int32_t)wide[i] - frame->base_lat) + frame->lat_shift) *
+                   frame->lat_factor;
+    for (size_t i = 0; i < n; i++)
+        out_x[i] = ((float)((int32_t)wide[n + i] - frame->base_lon) + frame->lon_shift) *
+                   frame->lon_factor;
+}
+
+static inline float float_sin(float x)
+{
+    float z = x * x;
+    return x * (1 + z * (-1.6666667e-1f + z * 8.3333333e-3f));
+}
+
+static inline float float_cos(float x)
+{
+    float z = x * x;
+    return 1 + z * (-0.5f + z * 4.1666667e-2f);
+}
+
+/* The band of floats around a limit, or false when it would be too wide to be of use. */
+static bool float_band(double limit_a, double half_max, float *out_in, float *out_out)
+{
+    double e = half_max * 0x1p-21;
+    double width = 4 * sqrt(limit_a) * e + 4 * e * e + 4e-6 * limit_a;
+    if (!(half_max <= (double)FLOAT_HALF_MAX) || !(width <= FLOAT_BAND_MAX * limit_a))
+        return false;
+    *out_in = (float)(limit_a - width);
+    *out_out = (float)(limit_a + width);
+    return true;
+}
+
+static bool test_circle_float(const struct yn_region *region, const struct yn_leaf *leaf,
+                              uint8_t *out_flags)
+{
+    struct frame frame;
+    float in, out, y[N_MAX], x[N_MAX];
+    frame_of(region, leaf, &frame);
+    if (!float_band(region->limit_a, frame.half_max, &in, &out))
+        return false;
+    half_angles(leaf, &frame, y, x);
+    const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
+    for (size_t i = 0; i < leaf->head.n; i++) {
+        float sy = float_sin(y[i]), sx = float_sin(x[i]), u2 = sy * sy;
+        float cos_lat = cos0 * (1 - 2 * u2) - sin0 * (2 * sy * float_cos(y[i]));
+        float a = u2 + cos0 * cos_lat * (sx * sx);
+        out_flags[i] = a < in ? FLAG_IN : a <= out ? FLAG_MAYBE : 0;
+    }
+    return true;
+}
+
+static bool test_box_float(const struct yn_region *region, const struct yn_leaf *leaf,
+                           uint8_t *out_flags)
+{
+    struct frame frame;
+    float in, out, y[N_MAX], x[N_MAX];
+    frame_of(region, leaf, &frame);
+    if (!float_band(region->limit_a, frame.half_max, &in, &out))
+        return false;
+    half_angles(leaf, &frame, y, x);
+    const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
+    const float lat_factor = (float)HALF_RAD_PER_DEG;
+    /* latitude: the error of y is far below a thousandth of its size, plus e */
+    const float e = (float)(frame.half_max * 0x1p-21);
+    const float lat_in = (float)region->dlat_deg.in * lat_factor * (1 - 1e-5f) - e;
+    const float lat_out = (float)region->dlat_deg.out * lat_factor * (1 + 1e-5f) + e;
+    for (size_t i = 0; i < leaf->head.n; i++) {
+        float sy = float_sin(y[i]), sx = float_sin(x[i]);
+        float cos_lat = cos0 * (1 - 2 * sy * sy) - sin0 * (2 * sy * float_cos(y[i]));
+        float a = cos_lat * cos_lat * (sx * sx), dlat = fabsf(y[i]);
+        bool is_in = (a < in) & (dlat < lat_in), is_out = (a > out) | (dlat > lat_out);
+        out_flags[i] = is_out ? 0 : is_in ? FLAG_IN : FLAG_MAYBE;
+    }
+    return true;
+}
+
+/* ---- the test ---- */
+
+static bool settle(const struct yn_region *region, const struct yn_leaf *leaf, size_t i)
+{
+    uint32_t lat, lon;
+    yn_leaf_cell(leaf, i, &lat, &lon);
+    return yn_region_contains(
+        region, (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)});
+}
+
+/* Lowest bit of each of eight bytes, gathered. */
+static inline uint64_t gather_bits(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
+}
+
+static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf *leaf,
+                            uint8_t *flags, uint64_t *out_mask)
+{
+    size_t n = leaf->head.n, n_hits = 0;
+    memset(flags + n, 0, YN_MASK_WORDS * 64 - n);
+    for (size_t w = 0; w * 64 < n; w++) {
+        uint64_t in = 0;
+        for (size_t b = 0; b < 8; b++) {
+            uint8_t *eight = flags + w * 64 + b * 8;
+            uint64_t open;
+            memcpy(&open, eight, sizeof open);
+            for (size_t k = 0; (open & 0x0202020202020202u) != 0 && k < 8; k++)
+                if (eight[k] == FLAG_MAYBE)
+                    eight[k] = settle(region, leaf, w * 64 + b * 8 + k);
+            in |= gather_bits(eight) << 8 * b;
+        }
+        out_mask[w] = in;
+        n_hits += (size_t)__builtin_popcountll(in);
+    }
+    return n_hits;
+}
+
+static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *leaf,
+                          uint64_t *out_mask)
+{
+    uint8_t flags[YN_MASK_WORDS * 64];
+    struct yn_positions at;
+    size_t n = leaf->head.n;
+    enum yn_shape_kind kind = region->shape.kind;
+    memset(out_mask, 0, YN_MASK_WORDS * sizeof *out_mask);
+    if (kind == YN_POLYGON) {
+        kernel_decode(leaf, &at);
+        for (size_t i = 0; i < n; i++)
+            flags[i] =
+                yn_region_contains(region, (struct yn_point){at.lon[i], at.lat[i]});
+        return mask_of_flags(region, leaf, flags, out_mask);
+    }
+    bool is_done = false;
+    if (leaf->head.format != YN_LEAF_GENERAL)
+        is_done = kind == YN_CIRCLE ? test_circle_float(region, leaf, flags)
+                                    : test_box_float(region, leaf, flags);
+    if (!is_done) {
+        kernel_decode(leaf, &at);
+        if (kind == YN_CIRCLE)
+            test_circle_double(region, &at, n, flags);
+        else
+            test_box_double(region, &at, n, flags);
+    }
+    return mask_of_flags(region, leaf, flags, out_mask);
+}
+
+const struct yn_kernel KERNEL_TABLE = {
+    KERNEL_NAME,   kernel_relate,    kernel_bounds,
+    kernel_decode, kernel_haversine, kernel_test,
+};

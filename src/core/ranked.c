@@ -1,0 +1,107 @@
+/*
+ * ranked.c: results in order of distance.
+ *
+ * A radix sort from the lowest byte up: distances are not negative, so their bits as
+ * integers are in the same order; turned over for falling distance. Bytes in which all
+ * distances agree are skipped. The sort is stable; results that come in ascending (score,
+ * member) order need nothing more, others are put right where distances are equal.
+ */
+#include <stdlib.h>
+
+#include "core/search.h"
+
+#define SMALL 48 /* insertion sort up to here */
+
+int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc)
+{
+    if (a->distance_m != b->distance_m)
+        return (a->distance_m < b->distance_m) != is_desc ? -1 : 1;
+    uint64_t x = yn_leaf_key(a->leaf, a->i), y = yn_leaf_key(b->leaf, b->i);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return yn_bytes_compare(yn_leaf_member(a->leaf, a->i), yn_leaf_member(b->leaf, b->i));
+}
+
+static uint64_t key_of(const struct yn_ranked *ranked, uint64_t flip)
+{
+    uint64_t bits;
+    memcpy(&bits, &ranked->distance_m, sizeof bits);
+    return bits ^ flip;
+}
+
+static void insertion_sort(struct yn_ranked *ranked, size_t n, bool is_desc)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct yn_ranked moved = ranked[i];
+        size_t k = i;
+        for (; k > 0 && yn_ranked_compare(&ranked[k - 1], &moved, is_desc) > 0; k--)
+            ranked[k] = ranked[k - 1];
+        ranked[k] = moved;
+    }
+}
+
+/* One pass: orders `from` by the byte at `shift` into `to`. Returns false, nothing done,
+ * when all have the same byte there. */
+static bool radix_pass(const struct yn_ranked *from, struct yn_ranked *to, size_t n,
+                       unsigned shift, uint64_t flip)
+{
+    size_t start[256] = {0}, total = 0;
+    for (size_t i = 0; i < n; i++)
+        start[key_of(&from[i], flip) >> shift & 0xff]++;
+    if (start[key_of(&from[0], flip) >> shift & 0xff] == n)
+        return false;
+    for (size_t b = 0; b < 256; b++) {
+        size_t count = start[b];
+        start[b] = total;
+        total += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[start[key_of(&from[i], flip) >> shift & 0xff]++] = from[i];
+    return true;
+}
+
+static int compare_asc(const void *a, const void *b)
+{
+    return yn_ranked_compare(a, b, false);
+}
+
+/* Orders the runs of equal distance by (score, member). */
+static void order_ties(struct yn_ranked *ranked, size_t n)
+{
+    for (size_t first = 0; first < n;) {
+        size_t last = first + 1;
+        while (last < n && ranked[last].distance_m == ranked[first].distance_m)
+            last++;
+        bool is_ordered = true;
+        for (size_t i = first + 1; i < last && is_ordered; i++)
+            is_ordered = compare_asc(&ranked[i - 1], &ranked[i]) < 0;
+        if (!is_ordered)
+            qsort(ranked + first, last - first, sizeof *ranked, compare_asc);
+        first = last;
+    }
+}
+
+enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
+                              const struct yn_allocator *hook)
+{
+    if (n <= SMALL) {
+        insertion_sort(ranked, n, is_desc);
+        return YN_OK;
+    }
+    struct yn_ranked *space = hook->alloc(hook->ctx, n * sizeof *space);
+    if (space == NULL)
+        return YN_ENOMEM;
+    struct yn_ranked *from = ranked, *to = space;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if (!radix_pass(from, to, n, shift, is_desc ? ~(uint64_t)0 : 0))
+            continue;
+        struct yn_ranked *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != ranked)
+        memcpy(ranked, from, n * sizeof *ranked);
+    hook->free(hook->ctx, space, n * sizeof *space);
+    order_ties(ranked, n);
+    return YN_OK;
+}
