@@ -136,14 +136,20 @@ YN_API size_t yn_zset_memory(const struct yn_zset *set);
 
 enum yn_change { YN_UNCHANGED, YN_ADDED, YN_UPDATED };
 
+/* What a put did. */
+struct yn_put {
+    enum yn_change change;
+    double old_score; /* before the put; 0 when the member was added */
+};
+
 /*
  * Gives the member this score, adding it when it is new. -0 and 0 are the same
  * score: replacing one by the other is no change.
  * Returns YN_OK, YN_ENAN, YN_ERANGE (member longer than YN_MEMBER_MAX) or
- * YN_ENOMEM. *out_change (may be NULL) tells what happened. Cost O(log n).
+ * YN_ENOMEM. *out_put (may be NULL) tells what happened. Cost O(log n).
  */
 YN_API enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member,
-                                  double score, enum yn_change *out_change);
+                                  double score, struct yn_put *out_put);
 
 /* Removes the member. *out_removed (may be NULL) tells whether it was there.
  * Returns YN_OK, or YN_ENOMEM (only while a frozen view is open). */

@@ -13,33 +13,36 @@ bool zset_edit_init(struct zset_edit *edit, struct cmd_arena *arena, struct yn_z
     return edit->steps != NULL;
 }
 
-static void remember(struct zset_edit *edit, struct yn_bytes member)
+/* Notes what a step that has been done replaced. */
+static void remember(struct zset_edit *edit, struct yn_bytes member, double old_score,
+                     bool was_there)
 {
-    struct zset_edit_step *step = &edit->steps[edit->n_steps];
-    step->member = member;
-    step->was_there = yn_zset_find(edit->set, member, &step->old_score);
+    if (edit->max_steps > 0)
+        edit->steps[edit->n_steps++] =
+            (struct zset_edit_step){member, old_score, was_there};
 }
 
 bool zset_edit_put(struct zset_edit *edit, struct yn_bytes member, double score,
                    enum yn_change *out_change)
 {
-    bool remembers = edit->max_steps > 0;
-    if (remembers)
-        remember(edit, member);
-    if (yn_zset_put(edit->set, member, score, out_change) != YN_OK)
+    struct yn_put put;
+    if (yn_zset_put(edit->set, member, score, &put) != YN_OK)
         return false;
-    edit->n_steps += remembers && *out_change != YN_UNCHANGED;
+    *out_change = put.change;
+    if (put.change != YN_UNCHANGED)
+        remember(edit, member, put.old_score, put.change == YN_UPDATED);
     return true;
 }
 
 bool zset_edit_remove(struct zset_edit *edit, struct yn_bytes member, bool *out_removed)
 {
-    bool remembers = edit->max_steps > 0;
-    if (remembers)
-        remember(edit, member);
+    double old_score = 0;
+    if (edit->max_steps > 0)
+        yn_zset_find(edit->set, member, &old_score);
     if (yn_zset_remove(edit->set, member, out_removed) != YN_OK)
         return false;
-    edit->n_steps += remembers && *out_removed;
+    if (*out_removed)
+        remember(edit, member, old_score, true);
     return true;
 }
 

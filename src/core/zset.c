@@ -294,24 +294,27 @@ static enum yn_status move_member(struct yn_zset *set, struct yn_path *from,
 }
 
 enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member, double score,
-                           enum yn_change *out_change)
+                           struct yn_put *out_put)
 {
     struct yn_path path;
-    enum yn_change change = YN_UNCHANGED;
+    struct yn_put put = {.change = YN_UNCHANGED};
     enum yn_status status = YN_OK;
     if (isnan(score))
         return YN_ENAN;
     if (member.len > YN_MEMBER_MAX)
         return YN_ERANGE;
     if (!yn_zset_locate(set, member, &path)) {
-        change = YN_ADDED;
         status = add_member(set, member, score);
-    } else if (yn_leaf_score(path.leaf, path.i) != score) {
-        change = YN_UPDATED;
-        status = move_member(set, &path, member, score);
+        put.change = status == YN_OK ? YN_ADDED : YN_UNCHANGED;
+    } else {
+        put.old_score = yn_leaf_score(path.leaf, path.i);
+        if (put.old_score != score) {
+            status = move_member(set, &path, member, score);
+            put.change = status == YN_OK ? YN_UPDATED : YN_UNCHANGED;
+        }
     }
-    if (out_change != NULL)
-        *out_change = status == YN_OK ? change : YN_UNCHANGED;
+    if (out_put != NULL)
+        *out_put = put;
     return status;
 }
 

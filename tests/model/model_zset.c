@@ -263,11 +263,14 @@ static void apply(struct rng *rng, struct yn_zset *set, struct model *model,
         score = model->pairs[at].score + (double)rng_below(rng, 9) - 4;
     if (isnan(score))
         score = 0;
-    enum yn_change change, expected = YN_ADDED;
+    struct yn_put put;
+    enum yn_change expected = YN_ADDED;
+    double old_score = is_there ? model->pairs[at].score : 0;
     if (is_there)
         expected = model->pairs[at].score == score ? YN_UNCHANGED : YN_UPDATED;
-    if (yn_zset_put(set, member, score, &change) != YN_OK || change != expected)
-        MODEL_FAIL("put: %d, not %d", (int)change, (int)expected);
+    if (yn_zset_put(set, member, score, &put) != YN_OK || put.change != expected ||
+        put.old_score != old_score)
+        MODEL_FAIL("put: %d, not %d", (int)put.change, (int)expected);
     if (is_there) {
         if (expected == YN_UPDATED)
             model->pairs[at].score = score;

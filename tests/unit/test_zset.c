@@ -63,15 +63,15 @@ static void puts_finds_and_removes(void **state)
 {
     (void)state;
     struct yn_zset *set = yn_zset_new(NULL);
-    enum yn_change change;
+    struct yn_put put;
     double score;
     bool removed;
-    assert_int_equal(yn_zset_put(set, bytes("a"), 1, &change), YN_OK);
-    assert_int_equal(change, YN_ADDED);
-    assert_int_equal(yn_zset_put(set, bytes("a"), 1, &change), YN_OK);
-    assert_int_equal(change, YN_UNCHANGED);
-    assert_int_equal(yn_zset_put(set, bytes("a"), 2, &change), YN_OK);
-    assert_int_equal(change, YN_UPDATED);
+    assert_int_equal(yn_zset_put(set, bytes("a"), 1, &put), YN_OK);
+    assert_int_equal(put.change, YN_ADDED);
+    assert_int_equal(yn_zset_put(set, bytes("a"), 1, &put), YN_OK);
+    assert_int_equal(put.change, YN_UNCHANGED);
+    assert_int_equal(yn_zset_put(set, bytes("a"), 2, &put), YN_OK);
+    assert_int_equal(put.change, YN_UPDATED);
     assert_true(yn_zset_find(set, bytes("a"), &score));
     assert_true(score == 2);
     assert_false(yn_zset_find(set, bytes("b"), &score));
@@ -92,7 +92,7 @@ static void takes_every_double_but_nan(void **state)
         1.7e308,           -1.7e308,  0.1, -1,     4503599627370495.0,
         4503599627370496.0};
     struct yn_zset *set = yn_zset_new(NULL);
-    enum yn_change change;
+    struct yn_put put;
     char space[24];
     for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
         double found;
@@ -100,11 +100,11 @@ static void takes_every_double_but_nan(void **state)
         assert_true(yn_zset_find(set, number(i, space), &found) && found == scores[i]);
         assert_sound(set);
     }
-    assert_int_equal(yn_zset_put(set, bytes("nan"), NAN, &change), YN_ENAN);
-    assert_int_equal(yn_zset_put(set, bytes("2"), NAN, &change), YN_ENAN);
-    assert_int_equal(yn_zset_put(set, bytes("2"), -0.0, &change), YN_OK);
-    assert_int_equal(change, YN_UNCHANGED);
-    assert_int_equal(yn_zset_put(set, bytes("neg"), -0.0, &change), YN_OK);
+    assert_int_equal(yn_zset_put(set, bytes("nan"), NAN, &put), YN_ENAN);
+    assert_int_equal(yn_zset_put(set, bytes("2"), NAN, &put), YN_ENAN);
+    assert_int_equal(yn_zset_put(set, bytes("2"), -0.0, &put), YN_OK);
+    assert_int_equal(put.change, YN_UNCHANGED);
+    assert_int_equal(yn_zset_put(set, bytes("neg"), -0.0, &put), YN_OK);
     double negative;
     assert_true(yn_zset_find(set, bytes("neg"), &negative) && signbit(negative));
     yn_zset_free(set);
