@@ -51,11 +51,7 @@ static bool parse_filter_or_reply(struct cmd_call *call, struct list_filter *fil
         filter->has_type = true;
         if (client_list_parse_type(call->argv[3], &filter->type))
             return true;
-        char text[128];
-        snprintf(text, sizeof text, "ERR Unknown client type '%.*s'",
-                 (int)(call->argv[3].len < 64 ? call->argv[3].len : 64),
-                 call->argv[3].data);
-        host_reply_error(call->host, text);
+        server_reply_error_word(call, "ERR Unknown client type '%.*s'", call->argv[3]);
         return false;
     }
     if (call->argc > 3 && cmd_word_is(call->argv[2], "id")) {
@@ -75,20 +71,17 @@ static bool parse_filter_or_reply(struct cmd_call *call, struct list_filter *fil
     return false;
 }
 
-static bool is_listed(const struct conn *conn, const struct list_filter *filter)
+/* Lists the open connections that have this type and this number, where those are asked
+ * for. */
+static void append_lines(const struct loop *loop, const struct list_filter *filter,
+                         const int64_t *id, struct yn_buf *out)
 {
-    if (conn->state != CONN_OPEN)
-        return false;
-    if (filter->has_type)
-        return client_list_is_type(conn, filter->type);
-    if (!filter->has_ids)
-        return true;
-    for (size_t i = 0; i < filter->n_ids; i++) {
-        int64_t id;
-        if (yn_num_parse_int64(filter->ids[i], &id) && (uint64_t)id == conn->id)
-            return true;
+    for (const struct link *l = loop->conns.next; l != &loop->conns; l = l->next) {
+        const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn->state == CONN_OPEN && (id == NULL || (uint64_t)*id == conn->id) &&
+            (!filter->has_type || client_list_is_type(conn, filter->type)))
+            client_list_append(conn, out);
     }
-    return false;
 }
 
 void client_list(struct cmd_call *call)
@@ -98,11 +91,12 @@ void client_list(struct cmd_call *call)
         return;
     struct yn_buf text;
     yn_buf_init(&text);
-    const struct link *conns = &call->host->loop->conns;
-    for (const struct link *l = conns->next; l != conns; l = l->next) {
-        const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (is_listed(conn, &filter))
-            client_list_append(conn, &text);
+    if (!filter.has_ids)
+        append_lines(call->host->loop, &filter, NULL, &text);
+    for (size_t i = 0; i < filter.n_ids; i++) { /* in the order of the numbers */
+        int64_t id;
+        if (yn_num_parse_int64(filter.ids[i], &id))
+            append_lines(call->host->loop, &filter, &id, &text);
     }
     reply_text(call->host, &text);
     yn_buf_clear(&text);
@@ -132,10 +126,7 @@ void client_setinfo(struct cmd_call *call)
     bool is_name = cmd_word_is(call->argv[2], "lib-name");
     char text[160];
     if (!is_name && !cmd_word_is(call->argv[2], "lib-ver")) {
-        snprintf(text, sizeof text, "ERR Unrecognized option '%.*s'",
-                 (int)(call->argv[2].len < 100 ? call->argv[2].len : 100),
-                 call->argv[2].data);
-        host_reply_error(call->host, text);
+        server_reply_error_word(call, "ERR Unrecognized option '%.*s'", call->argv[2]);
         return;
     }
     for (size_t i = 0; i < value.len; i++) {

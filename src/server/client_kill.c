@@ -1,5 +1,4 @@
 /* CLIENT KILL: the old form (an address) and the new one (filters). */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd_args.h"
@@ -56,10 +55,7 @@ static size_t kill_all(struct cmd_call *call, const struct kill_filter *filter)
 static bool fail_with_word(struct cmd_call *call, const char *format,
                            struct yn_bytes word)
 {
-    char text[160];
-    snprintf(text, sizeof text, format, (int)(word.len < 100 ? word.len : 100),
-             word.data);
-    host_reply_error(call->host, text);
+    server_reply_error_word(call, format, word);
     return false;
 }
 
@@ -116,11 +112,11 @@ void client_kill(struct cmd_call *call)
             host_reply_error(call->host, "ERR No such client");
         return;
     }
-    if (call->argc % 2 != 0) {
-        host_reply_error(call->host, CMD_ERR_SYNTAX);
-        return;
-    }
     for (size_t i = 2; i < call->argc; i += 2) {
+        if (i + 1 == call->argc) {
+            host_reply_error(call->host, CMD_ERR_SYNTAX);
+            return;
+        }
         if (!parse_pair_or_reply(call, call->argv[i], call->argv[i + 1], &filter))
             return;
     }

@@ -20,6 +20,11 @@ void server_role(struct cmd_call *call);
 void server_lastsave(struct cmd_call *call);
 /* Replies a list of lines, as every HELP does. Ended by NULL. */
 void server_reply_help(struct cmd_call *call, const char *const *lines);
+/* Replies an error with a word of the client's, in whole. The format has one %.*s. */
+void server_reply_error_word(struct cmd_call *call, const char *format,
+                             struct yn_bytes word);
+/* For a subcommand that is known, but not with these arguments. */
+void server_reply_subcommand_error(struct cmd_call *call, const char *format);
 
 /* session_cmds.c */
 void session_hello(struct cmd_call *call);

@@ -65,11 +65,9 @@ static bool find_options_or_reply(struct cmd_call *call,
         struct yn_bytes name = call->argv[2 + 2 * i];
         options[i] = config_find(name);
         if (options[i] == NULL) {
-            char text[256];
-            snprintf(text, sizeof text,
-                     "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
-                     (int)(name.len < 128 ? name.len : 128), name.data);
-            host_reply_error(call->host, text);
+            server_reply_error_word(
+                call, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
+                name);
             return false;
         }
         if (!config_is_dynamic(options[i])) {
@@ -124,8 +122,7 @@ static void set_all_or_reply(struct cmd_call *call, const struct config_option *
 void config_cmd_set(struct cmd_call *call)
 {
     if (call->argc % 2 != 0) {
-        host_reply_error(call->host,
-                         "ERR wrong number of arguments for 'config|set' command");
+        host_reply_error(call->host, CMD_ERR_SYNTAX);
         return;
     }
     size_t n = (call->argc - 2) / 2;

@@ -28,11 +28,13 @@ struct subscription {
 
 #define FIRST_BUCKETS 64
 
-void pubsub_init(struct pubsub *pubsub)
+void pubsub_init(struct pubsub *pubsub, uint64_t hash_seed)
 {
     memset(pubsub, 0, sizeof *pubsub);
-    for (size_t i = 0; i < PUBSUB_KINDS; i++)
+    for (size_t i = 0; i < PUBSUB_KINDS; i++) {
         list_init(&pubsub->tables[i].all);
+        pubsub->tables[i].seed = hash_seed;
+    }
 }
 
 void pubsub_clear(struct pubsub *pubsub)
@@ -41,7 +43,7 @@ void pubsub_clear(struct pubsub *pubsub)
      */
     for (size_t i = 0; i < PUBSUB_KINDS; i++)
         free(pubsub->tables[i].buckets);
-    pubsub_init(pubsub);
+    pubsub_init(pubsub, 0);
 }
 
 static struct yn_bytes topic_name(const struct pubsub_topic *topic)
@@ -54,7 +56,8 @@ static struct yn_bytes topic_name(const struct pubsub_topic *topic)
 static struct pubsub_topic **bucket_of(const struct pubsub_table *table,
                                        struct yn_bytes name)
 {
-    return &table->buckets[XXH3_64bits(name.data, name.len) & (table->n_buckets - 1)];
+    uint64_t hash = XXH3_64bits_withSeed(name.data, name.len, table->seed);
+    return &table->buckets[hash & (table->n_buckets - 1)];
 }
 
 static struct pubsub_topic *topic_find(const struct pubsub_table *table,

@@ -23,6 +23,7 @@ struct pubsub_table {
     struct pubsub_topic **buckets;
     size_t n_buckets; /* a power of two, or 0 */
     size_t n;
+    uint64_t seed; /* nobody else can choose names that share a bucket */
     struct link all;
 };
 
@@ -37,7 +38,7 @@ struct pubsub_list {
     size_t n;
 };
 
-void pubsub_init(struct pubsub *pubsub);
+void pubsub_init(struct pubsub *pubsub, uint64_t hash_seed);
 void pubsub_clear(struct pubsub *pubsub);
 
 /* Returns false when out of memory; subscribing twice is fine. */

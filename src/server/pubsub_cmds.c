@@ -119,8 +119,8 @@ static void take_name(void *ctx, struct yn_bytes name)
 void pubsub_channels(struct cmd_call *call)
 {
     if (call->argc > 3) {
-        host_reply_error(call->host,
-                         "ERR wrong number of arguments for 'pubsub|channels' command");
+        server_reply_subcommand_error(call, "ERR unknown subcommand or wrong number of "
+                                            "arguments for '%.*s'. Try PUBSUB HELP.");
         return;
     }
     const struct pubsub *pubsub = &call->host->loop->server->pubsub;

@@ -296,7 +296,7 @@ bool server_init(struct server *server, struct config *config)
         return false;
     }
     server->zset_options.hash_seed = server->hash_seed;
-    pubsub_init(&server->pubsub);
+    pubsub_init(&server->pubsub, server->hash_seed);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);

@@ -1,5 +1,6 @@
 /* The table of the server's own commands, and the commands about the server as a whole.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,29 @@ void server_reply_help(struct cmd_call *call, const char *const *lines)
     host_reply_array(call->host, n);
     for (size_t i = 0; i < n; i++)
         host_reply_status(call->host, lines[i]);
+}
+
+void server_reply_error_word(struct cmd_call *call, const char *format,
+                             struct yn_bytes word)
+{
+    int shown = word.len < INT_MAX ? (int)word.len : INT_MAX;
+    int len = snprintf(NULL, 0, format, shown, word.data);
+    char *text = len < 0 ? NULL : cmd_arena_take(call->arena, (size_t)len + 1);
+    if (text == NULL) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+        return;
+    }
+    snprintf(text, (size_t)len + 1, format, shown, word.data);
+    host_reply_error(call->host, text);
+}
+
+void server_reply_subcommand_error(struct cmd_call *call, const char *format)
+{
+    const size_t shown_max = 128;
+    struct yn_bytes word = call->argv[1];
+    if (word.len > shown_max)
+        word.len = shown_max;
+    server_reply_error_word(call, format, word);
 }
 
 void server_ping(struct cmd_call *call)
@@ -149,13 +173,8 @@ void server_debug(struct cmd_call *call)
     } else if (call->argc == 2 && cmd_word_is(call->argv[1], "help")) {
         server_reply_help(call, help);
     } else {
-        char text[128];
-        snprintf(
-            text, sizeof text,
-            "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try DEBUG "
-            "HELP.",
-            (int)(call->argv[1].len < 40 ? call->argv[1].len : 40), call->argv[1].data);
-        host_reply_error(call->host, text);
+        server_reply_subcommand_error(call, "ERR unknown subcommand or wrong number of "
+                                            "arguments for '%.*s'. Try DEBUG HELP.");
     }
 }
 

@@ -1,5 +1,4 @@
 /* Commands that begin, change and end a session: HELLO, AUTH, RESET, QUIT. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,11 +135,8 @@ static bool parse_hello_or_reply(struct cmd_call *call, struct hello *hello)
             hello->name = call->argv[i + 1];
             i += 2;
         } else {
-            char text[160];
-            snprintf(text, sizeof text, "ERR Syntax error in HELLO option '%.*s'",
-                     (int)(call->argv[i].len < 100 ? call->argv[i].len : 100),
-                     call->argv[i].data);
-            host_reply_error(call->host, text);
+            server_reply_error_word(call, "ERR Syntax error in HELLO option '%.*s'",
+                                    call->argv[i]);
             return false;
         }
     }

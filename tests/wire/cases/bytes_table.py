@@ -199,7 +199,7 @@ CASES = [
             b"unsubscribe\r\n$1\r\nc\r\n:0\r\n+PONG\r\n"
         ),
         resp=3,
-        notes="7.0 pushes after the reply",
+        notes="7.0 pushes the message before the reply of PUBLISH",
     ),
     Case(
         "R49",

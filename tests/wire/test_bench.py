@@ -1,0 +1,309 @@
+"""yonder-bench: its figures against servers that are known, its data in the server, and a
+comparison from end to end."""
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import threading
+
+import pytest
+
+import servers
+
+BENCH = servers.binary("yonder-bench")
+
+
+def bench(*words, status=0, timeout=120):
+    """Runs the program; returns (standard output, standard error)."""
+    done = subprocess.run(
+        [str(BENCH), *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)},
+    )
+    assert done.returncode == status, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def run(server, *words, **more):
+    out, _ = bench("run", "-p", server.port, "--json", "--no-progress", *words, **more)
+    return json.loads(out)
+
+
+class FakeServer:
+    """Answers every request of a fixed length with the same bytes, in small pieces."""
+
+    def __init__(self, request_len, reply, piece=7):
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.port = self.sock.getsockname()[1]
+        self.request_len, self.reply, self.piece = request_len, reply, piece
+        self.n_requests, self.lock = 0, threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                conn, _ = self.sock.accept()
+            except OSError:
+                return
+            conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._serve, args=(conn,), daemon=True).start()
+
+    def _serve(self, conn):
+        with conn, contextlib.suppress(ConnectionError):
+            self._answer(conn)
+
+    def _answer(self, conn):
+        waiting = 0
+        while data := conn.recv(1 << 16):
+            if data.startswith(b"*1\r\n$4\r\nINFO"):
+                conn.sendall(b"-ERR what\r\n")
+                continue
+            n, waiting = divmod(waiting + len(data), self.request_len)
+            with self.lock:
+                self.n_requests += n
+            out = self.reply * n
+            for at in range(0, len(out), self.piece):
+                conn.sendall(out[at : at + self.piece])
+
+    def close(self):
+        self.sock.close()
+
+
+@pytest.fixture
+def fake():
+    made = []
+
+    def make(*args, **more):
+        made.append(FakeServer(*args, **more))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.close()
+
+
+class TestRun:
+    def test_counts_every_reply(self, fake):
+        request = b"*1\r\n$4\r\nPING\r\n"
+        reply = b"*3\r\n$12\r\n*1\r\n+\r\n$-1\r\n\r\n:5\r\n$-1\r\n"
+        server = fake(len(request), reply)
+        figures = run(server, "-n", 600, "-c", 7, "-P", 5, "-t", 3, "PING")
+        assert figures["requests"] == 600 == server.n_requests
+        assert figures["nulls"] == 600
+        assert figures["bytes_per_reply"] == len(reply)
+        assert "server_cpu_us" not in figures
+        latency = figures["latency_us"]
+        assert 0 < latency["p50"] <= latency["p99"] <= latency["p99.9"] <= latency["max"]
+
+    def test_whole_pipelines_are_sent(self, fake):
+        server = fake(14, b"+OK\r\n")
+        assert run(server, "-n", 5, "-c", 1, "-P", 4, "PING")["requests"] == 8
+
+    def test_duration(self, server):
+        figures = run(server, "-d", 0.5, "-c", 3, "PING")
+        assert 0.4 < figures["seconds"] < 5
+        assert figures["requests"] > 10
+
+    def test_lost_connection_fails(self, fake):
+        server = fake(14, b"+OK\r\n")
+        server.reply = b"hello\r\n"
+        _, err = bench("run", "-p", server.port, "-n", 5, "PING", status=1)
+        assert "no RESP" in err
+
+    def test_more_replies_than_requests(self, fake):
+        server = fake(14, b"+OK\r\n+OK\r\n", piece=100)
+        _, err = bench("run", "-p", server.port, "-n", 5, "-c", 1, "PING", status=1)
+        assert "more replies than requests" in err
+
+    def test_nobody_answers(self):
+        _, err = bench("run", "-p", servers.free_port(), "-n", 5, "PING", status=1)
+        assert "onnection refused" in err
+
+    def test_error_replies(self, server):
+        _, err = bench("run", "-p", server.port, "-n", 50, "NOSUCH", status=1)
+        assert "unknown command" in err
+        figures = run(server, "-n", 50, "--allow-errors", "NOSUCH")
+        assert (figures["requests"], figures["errors"]) == (50, 50)
+
+    def test_unix_socket_and_resp3(self, server):
+        out, _ = bench("run", "-s", server.path, "-3", "-n", 100, "PING")
+        assert re.search(r"requests +100 in", out)
+
+    def test_server_cpu(self, server):
+        """From the process, found or given, and about the same as INFO tells."""
+        words = ("-n", 20000, "-P", 10, "PING")
+        out, _ = bench("run", "-p", server.port, *words)
+        assert "from the process" in out
+        for more in ((), ("--server-pid", server.pid)):
+            with server.connect() as conn:
+                before = sum(cpu_of(conn))
+                figures = run(server, *more, *words)
+                used_us = (sum(cpu_of(conn)) - before) * 1e6 / figures["requests"]
+            cpu = figures["server_cpu_us"]
+            assert cpu["total"] == pytest.approx(cpu["user"] + cpu["system"], abs=1e-3)
+            assert cpu["total"] == pytest.approx(used_us, rel=0.5, abs=0.5)
+
+    def test_large_requests_and_replies_in_pieces(self, server, client):
+        run(server, "-n", 3, "-c", 1, "--piece", 1000, "SET", "v", "{bytes:3000000}")
+        value = client.command("GET", "v")
+        assert len(value) == 3000000 and re.fullmatch(b"[a-p]*", value)
+        figures = run(server, "-n", 3, "-c", 2, "--piece", 1000, "GET", "v")
+        assert figures["bytes_per_reply"] == 3000000 + len("$3000000\r\n\r\n")
+
+    def test_random_parts_reach_the_server(self, server, client):
+        run(server, "-n", 3000, "-P", 10, "--ring", 3000,
+            "GEOADD", "k", "{near:7,55,40km}", "m{member:1-50}")
+        members = {b"m%d" % i for i in range(1, 51)}
+        assert set(client.command("ZRANGE", "k", 0, -1)) == members
+        found = client.command("GEOSEARCH", "k", "FROMLONLAT", 7, 55, "BYRADIUS", 40.01, "km")
+        assert set(found) == members
+
+    @pytest.mark.parametrize("words", [
+        ("-n", "0", "PING"), ("-c", "0", "PING"), ("-n", "5", "-d", "1", "PING"), (),
+        ("-n", "5", "GEOPOS", "k", "{member:5}"), ("--nonsense", "PING"),
+        ("--cpus", "x", "PING"), ("-p",),
+    ])
+    def test_wrong_options(self, words):
+        _, err = bench("run", *words, status=2)
+        assert err.startswith("yonder-bench: ")
+
+
+def cpu_of(conn):
+    info = dict(line.split(b":", 1) for line in conn.command("INFO", "cpu").split(b"\r\n")
+                if b":" in line)
+    return float(info[b"used_cpu_user"]), float(info[b"used_cpu_sys"])
+
+
+class TestData:
+    def test_csv_and_load_are_the_same_points(self, server, client):
+        out, _ = bench("data", "osm", 5000, "--csv")
+        rows = [line.split(",") for line in out.splitlines()]
+        assert rows[0] == ["id", "lon", "lat"] and len(rows) == 5001
+        bench("data", "osm", 5000, "--load", f"127.0.0.1:{server.port}", "--key", "k")
+        bench("data", "osm", 5000, "--load", server.port)
+        assert client.command("ZCARD", "k") == client.command("ZCARD", "key") == 5000
+        for name, lon, lat in rows[1::100]:
+            [[x, y]] = client.command("GEOPOS", "k", name)
+            assert float(x) == pytest.approx(float(lon), abs=6e-6)
+            assert float(y) == pytest.approx(float(lat), abs=3e-6)
+
+    def test_resp(self, server, client):
+        done = subprocess.run([BENCH, "data", "outlet", "250", "--resp"], check=True,
+                              capture_output=True,
+                              env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)})
+        assert done.stdout.startswith(b"*302\r\n$6\r\nGEOADD\r\n$6\r\noutlet\r\n")
+        with server.connect() as conn:
+            conn.send(done.stdout)
+            assert [conn.read() for _ in range(3)] == [100, 100, 50]
+
+    def test_same_every_time(self):
+        first = bench("data", "osm", 300)
+        assert first == bench("data", "osm", 300)
+        assert first != bench("data", "osm", 300, "--seed", 2)
+
+    def test_sicily(self):
+        out, _ = bench("data", "sicily")
+        assert out == (
+            "id,lon,lat\nPalermo,13.361389,38.115556\nCatania,15.087269,37.502669\n"
+            "edge1,12.758489,38.788135\nedge2,17.241510,38.788135\n"
+        )
+
+    def test_moves(self, server, client):
+        bench("data", "fleet", 100, "--load", server.port)
+        home = client.command("GEOPOS", "fleet", *range(1, 101))
+        bench("data", "fleet", 100, "--moves", 250, "--load", server.port)
+        assert client.command("ZCARD", "fleet") == 100
+        now = client.command("GEOPOS", "fleet", *range(1, 101))
+        assert all(a != b for a, b in zip(home, now))
+
+    def test_wrong_words(self):
+        for words in (("atlantis", 5), (), ("osm", "x"), ("osm", 5, "--moves", 3),
+                      ("osm", 5, "--places", "/nowhere"), ("osm", 5, "--load", "nowhere")):
+            _, err = bench("data", *words, status=2)
+            assert err.startswith("yonder-bench: ")
+
+    def test_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BENCH, "data", "uniform", "1000"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "could not write" in done.stderr
+
+
+class TestCompare:
+    QUICK = ("--points", "20k", "--rounds", 2, "--duration", 0.05)
+
+    def test_reports(self, tmp_path):
+        files = {kind: tmp_path / kind for kind in ("json", "markdown", "html")}
+        options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
+        out, _ = bench("compare", *self.QUICK, "--group", "load|point|search|small|update",
+                       *options)
+        report = json.loads(files["json"].read_text())
+        rows = {row["name"]: row for row in report["rows"]}
+        assert report["failed"] == report["pending"] == 0
+        assert report["succeeded"] == len(rows) >= 20
+        for name in ("geo-60M-elements-geodist", "geo-60M-elements-geosearch-fromlonlat-bybox",
+                     "1key-geo-2-elements-geosearch-fromlonlat-withcoord-pipeline-10",
+                     "moves-pipeline-100", "load"):
+            row = rows[name]
+            assert row["outcome"] == "succeeded"
+            for side in (row["a"], row["b"]):
+                assert side["rate"]["median"] > 0 and side["cpu_us"]["median"] > 0
+            assert name in files["markdown"].read_text()
+            assert name in files["html"].read_text()
+        assert rows["1key-geo-2-elements-geosearch-fromlonlat-withcoord"]["hits"] == 4
+        for fact in ("commit", "branch", "date", "processor", "compiler", "flags"):
+            assert report[fact]
+        assert f"{len(rows)} rows: {len(rows)} succeeded, 0 failed, 0 pending" in out
+
+    def test_filters(self):
+        def names(*options):
+            out, _ = bench("compare", "--list", *options)
+            return [line.split()[1] for line in out.splitlines()]
+
+        everything = names()
+        assert len(everything) == len(set(everything)) > 30
+        assert names("--test", "bybox") == [name for name in everything if "bybox" in name]
+        assert set(names("--command", "geohash")) == {
+            f"geo-60M-elements-geohash{more}" for more in ("", "-pipeline-10", "-pipeline-100")}
+        assert names("--group", "^load$") == ["load"]
+        bench("compare", "--test", "nothing-like-it", status=2)
+        bench("compare", "--test", "(", status=2)
+
+    def test_peer_that_runs(self, redis):
+        out, _ = bench("compare", *self.QUICK, "--test", "geosearch-fromlonlat$", "--peer",
+                       f"127.0.0.1:{redis.port}")
+        assert "1 rows: 1 succeeded" in out
+        assert redis.is_running()
+
+    def test_baseline(self):
+        out, _ = bench("compare", *self.QUICK, "--test", "geopos$", "--baseline-program",
+                       servers.binary("yonder-server"))
+        assert "2 rows: 2 succeeded" in out
+
+    def test_wrong_answers_fail_the_row(self, fake):
+        """A peer that says OK to everything has no member in its key."""
+        server = fake(1, b"+OK\r\n", piece=1 << 16)
+        out, _ = bench("compare", *self.QUICK, "--test", "geodist$", "--peer",
+                       f"127.0.0.1:{server.port}", status=1)
+        assert "0 succeeded, 1 failed" in out
+
+    def test_server_that_does_not_start(self):
+        _, err = bench("compare", *self.QUICK, "--redis", "/nowhere/redis-server", status=2)
+        assert "could not run" in err
+        _, err = bench("compare", *self.QUICK, "--server", "/nowhere/yonder", status=2)
+        assert "could not run" in err
+
+    def test_no_server_is_left(self):
+        def ours():
+            found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True)
+            return [line for line in found.stdout.splitlines() if "/tmp/yonder-bench-" in line]
+
+        before = ours()
+        bench("compare", *self.QUICK, "--test", "^ping$")
+        bench("compare", *self.QUICK, "--redis", "/nowhere/redis-server", status=2)
+        assert [line for line in ours() if line not in before] == []
