@@ -214,6 +214,17 @@ void cmd_reply_wrong_arity(struct cmd_call *call)
     reply_wrong_arity(call, call->spec);
 }
 
+bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
+                            struct yn_zset **out_set)
+{
+    struct host_value value = host_key_read(call->host, key);
+    *out_set = value.type == HOST_ZSET ? value.zset : NULL;
+    if (value.type == HOST_ZSET || value.type == HOST_NONE)
+        return true;
+    host_reply_error(call->host, CMD_ERR_WRONGTYPE);
+    return false;
+}
+
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call)
 {
     const struct cmd_spec *spec = cmd_find(call->argv[0]);

@@ -173,6 +173,10 @@ void cmd_run(struct cmd_call *call);
 /* Answers that the number of arguments is wrong, for commands that find out by
  * themselves. */
 void cmd_reply_wrong_arity(struct cmd_call *call);
+/* Looks a key up for reading a sorted set. *out_set is NULL when there is no such key.
+ * Returns false, and answers, when the key holds something else. */
+bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
+                            struct yn_zset **out_set);
 
 /* Texts that clients see, in one place. */
 #define CMD_ERR_WRONGTYPE \

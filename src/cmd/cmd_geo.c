@@ -53,19 +53,6 @@ void cmd_geoadd(struct cmd_call *call)
 
 /* ---- positions ---- */
 
-/* Looks a set up for reading. Returns false when the key holds something else, and
- * answers that. *out_set is NULL when there is no such key. */
-static bool read_set_or_reply(struct cmd_call *call, struct yn_bytes key,
-                              struct yn_zset **out_set)
-{
-    struct host_value value = host_key_read(call->host, key);
-    *out_set = value.type == HOST_ZSET ? value.zset : NULL;
-    if (value.type == HOST_ZSET || value.type == HOST_NONE)
-        return true;
-    host_reply_error(call->host, CMD_ERR_WRONGTYPE);
-    return false;
-}
-
 static bool find_score(const struct yn_zset *set, struct yn_bytes member,
                        double *out_score)
 {
@@ -76,7 +63,7 @@ void cmd_geopos(struct cmd_call *call)
 {
     struct host *h = call->host;
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(h, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++) {
@@ -95,7 +82,7 @@ void cmd_geopos(struct cmd_call *call)
 void cmd_geohash(struct cmd_call *call)
 {
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(call->host, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++) {
@@ -124,7 +111,7 @@ void cmd_geodist(struct cmd_call *call)
         cmd_args_reply_error(&args, call->host);
         return;
     }
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     if (!find_score(set, call->argv[2], &score_a) ||
         !find_score(set, call->argv[3], &score_b)) {
@@ -154,7 +141,7 @@ static void run_georadius(struct cmd_call *call, bool allows_store)
     struct cmd_args args;
     struct geo_query query;
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_georadius(&query, &args, allows_store))
@@ -168,7 +155,7 @@ static void run_georadiusbymember(struct cmd_call *call, bool allows_store)
     struct cmd_args args;
     struct geo_query query;
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_bymember(&query, &args, set, allows_store))
@@ -202,7 +189,7 @@ void cmd_geosearch(struct cmd_call *call)
     struct cmd_args args;
     struct geo_query query;
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[1], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_geosearch(&query, &args, set, false))
@@ -216,7 +203,7 @@ void cmd_geosearchstore(struct cmd_call *call)
     struct cmd_args args;
     struct geo_query query;
     struct yn_zset *set;
-    if (!read_set_or_reply(call, call->argv[2], &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[2], &set))
         return;
     cmd_args_init(&args, call, 3);
     if (!geo_query_parse_geosearch(&query, &args, set, true)) {

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/geodesy.h"
+
 struct geo_job {
     struct cmd_job base; /* must be first */
     struct yn_search *search;
@@ -26,14 +28,6 @@ struct geo_job {
 #define NUMBER_WIRE_LEN 32
 #define BULK_WIRE_LEN 16
 
-static int64_t cell_of(double score)
-{
-    /* Scores that are no cells print as an x86-64 cast of the double does. */
-    if (score >= -9223372036854775808.0 && score < 9223372036854775808.0)
-        return (int64_t)score;
-    return INT64_MIN;
-}
-
 /* Sends one hit with its extras; returns about how many bytes that were. */
 static size_t reply_hit(const struct geo_job *job, struct host *h,
                         const struct yn_hit *hit)
@@ -43,7 +37,7 @@ static size_t reply_hit(const struct geo_job *job, struct host *h,
     if (job->with_dist)
         host_reply_distance(h, hit->distance_m / job->unit_m);
     if (job->with_hash)
-        host_reply_integer(h, cell_of(hit->score));
+        host_reply_integer(h, yn_score_to_int64(hit->score));
     if (job->with_coord) {
         host_reply_array(h, 2);
         host_reply_coordinate(h, hit->position.lon);

@@ -279,18 +279,18 @@ static void reply_range(struct cmd_call *call, struct yn_zset *set,
 static void run(struct cmd_call *call, struct range range, bool is_open)
 {
     struct cmd_args args;
+    struct yn_zset *set;
     cmd_args_init(&args, call, 4);
     if (!parse_options(&range, &args, is_open) || !parse_ends(&range, &args)) {
         cmd_args_reply_error(&args, call->host);
         return;
     }
-    struct host_value value = host_key_read(call->host, call->argv[1]);
-    if (value.type == HOST_ZSET)
-        reply_range(call, value.zset, &range);
-    else if (value.type == HOST_NONE)
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
+        return;
+    if (set == NULL)
         host_reply_array(call->host, 0);
     else
-        host_reply_error(call->host, CMD_ERR_WRONGTYPE);
+        reply_range(call, set, &range);
 }
 
 void cmd_zrange(struct cmd_call *call)

@@ -107,22 +107,10 @@ void cmd_zrem(struct cmd_call *call)
 
 /* ---- reading ---- */
 
-/* Looks a set up for reading; *out_set is NULL when there is no such key. Returns false,
- * and answers, when the key holds something else. */
-static bool read_set_or_reply(struct cmd_call *call, struct yn_zset **out_set)
-{
-    struct host_value value = host_key_read(call->host, call->argv[1]);
-    *out_set = value.type == HOST_ZSET ? value.zset : NULL;
-    if (value.type == HOST_ZSET || value.type == HOST_NONE)
-        return true;
-    host_reply_error(call->host, CMD_ERR_WRONGTYPE);
-    return false;
-}
-
 void cmd_zcard(struct cmd_call *call)
 {
     struct yn_zset *set;
-    if (read_set_or_reply(call, &set))
+    if (cmd_read_zset_or_reply(call, call->argv[1], &set))
         host_reply_integer(call->host, set == NULL ? 0 : (int64_t)yn_zset_count(set));
 }
 
@@ -139,14 +127,14 @@ static void reply_score_of(struct host *h, const struct yn_zset *set,
 void cmd_zscore(struct cmd_call *call)
 {
     struct yn_zset *set;
-    if (read_set_or_reply(call, &set))
+    if (cmd_read_zset_or_reply(call, call->argv[1], &set))
         reply_score_of(call->host, set, call->argv[2]);
 }
 
 void cmd_zmscore(struct cmd_call *call)
 {
     struct yn_zset *set;
-    if (!read_set_or_reply(call, &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(call->host, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++)
@@ -168,7 +156,7 @@ static void run_rank(struct cmd_call *call, bool is_reverse)
         host_reply_error(h, CMD_ERR_SYNTAX);
         return;
     }
-    if (!read_set_or_reply(call, &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     if (set == NULL || !yn_zset_rank(set, call->argv[2], &rank)) {
         if (with_score)
@@ -242,7 +230,7 @@ void cmd_zscan(struct cmd_call *call)
         cmd_args_reply_error(&args, h);
         return;
     }
-    if (!read_set_or_reply(call, &set))
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     if (set == NULL) { /* the options are not looked at */
         scan_reply_cursor(h, 0);
