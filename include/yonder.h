@@ -277,7 +277,11 @@ struct yn_query {
     struct yn_shape shape;
     enum yn_order order;
     size_t limit; /* at most so many results; 0: all */
-    bool any;     /* with limit: the first ones in cell order, then put in `order` */
+    double
+        rounding_unit_m; /* 0: hits carry exact distances. Else they need only be as exact
+                            as printing takes: distance_m / rounding_unit_m * 10^4 rounds
+                            to the integer that the exact distance gives. Faster. */
+    bool any; /* with limit: the first ones in cell order, then put in `order` */
 };
 
 struct yn_search;
@@ -304,7 +308,7 @@ struct yn_hit {
     struct yn_bytes member;
     double score;
     struct yn_point position;
-    double distance_m; /* from the centre, by yn_distance_m */
+    double distance_m; /* from the centre, by yn_distance_m; see rounding_unit_m */
 };
 
 /* Hands out the next result. Returns false when there are no more. */

@@ -107,6 +107,7 @@ static struct geo_job *job_new(struct yn_zset *set, const struct geo_query *quer
     };
 
     struct yn_query search = query->search;
+    search.rounding_unit_m = query->unit_m; /* distances are printed, not stored */
     if (shape->n_vertices > 0) {
         memcpy(job->vertices, shape->vertices, vertices_len);
         search.shape.vertices = job->vertices;

@@ -31,6 +31,8 @@ struct yn_kernel {
     /* The haversine a of each position, good to the band of yn_band_of_a. */
     void (*haversine)(const struct yn_region *region,
                       const struct yn_positions *positions, size_t n, double *out_a);
+    /* Distances in metres from haversine a's, good to yn_distance_slack_m. */
+    void (*distances)(const double *a, size_t n, double *out_m);
     /* Sets bit i of out_mask (YN_MASK_WORDS words) for every entry that is in the region.
      * Returns the number of bits set. */
     size_t (*test)(const struct yn_region *region, const struct yn_leaf *leaf,

@@ -219,6 +219,36 @@ static void kernel_haversine(const struct yn_region *region,
     }
 }
 
+/* asin(x) = x + x^3 * P(x^2) for x up to 1/2, P by Chebyshev interpolation of the Taylor
+ * series (error below 1e-18); above, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
+static inline double arcsine(double x)
+{
+    double z = x > 0.5 ? (1 - x) * 0.5 : x * x;
+    double t = x > 0.5 ? sqrt(z) : x;
+    double p = 0.0297378456439969;
+    p = p * z - 0.01944563642504257;
+    p = p * z + 0.01970071180526169;
+    p = p * z + 0.0029838811037374503;
+    p = p * z + 0.009335970060991405;
+    p = p * z + 0.009618864779963437;
+    p = p * z + 0.011566830427132645;
+    p = p * z + 0.013963748435199949;
+    p = p * z + 0.01735281834070849;
+    p = p * z + 0.02237215737767329;
+    p = p * z + 0.030381944476963723;
+    p = p * z + 0.04464285714253574;
+    p = p * z + 0.07500000000000125;
+    p = p * z + 0.16666666666666666;
+    double asin_t = t + t * z * p;
+    return x > 0.5 ? 1.5707963267948966 - 2 * asin_t : asin_t;
+}
+
+static void kernel_distances(const double *a, size_t n, double *out_m)
+{
+    for (size_t i = 0; i < n; i++)
+        out_m[i] = 2 * YN_EARTH_RADIUS_M * arcsine(sqrt(a[i] < 1 ? a[i] : 1));
+}
+
 static void flags_of_band(const double *a, size_t n, struct yn_band band,
                           uint8_t *out_flags)
 {
@@ -458,6 +488,6 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
 }
 
 const struct yn_kernel KERNEL_TABLE = {
-    KERNEL_NAME,   kernel_relate,    kernel_bounds,
-    kernel_decode, kernel_haversine, kernel_test,
+    KERNEL_NAME,      kernel_relate,    kernel_bounds, kernel_decode,
+    kernel_haversine, kernel_distances, kernel_test,
 };

@@ -3,8 +3,9 @@
  *
  * A radix sort from the lowest byte up: distances are not negative, so their bits as
  * integers are in the same order; turned over for falling distance. Bytes in which all
- * distances agree are skipped. The sort is stable; results that come in ascending (score,
- * member) order need nothing more, others are put right where distances are equal.
+ * distances agree are skipped. The distances are measured ones (measure.c): neighbours
+ * that come out closer than their slack are put right by exact distances, and where those
+ * are equal by (score, member).
  */
 #include <stdlib.h>
 
@@ -65,29 +66,42 @@ static int compare_asc(const void *a, const void *b)
     return yn_ranked_compare(a, b, false);
 }
 
-/* Orders the runs of equal distance by (score, member). */
-static void order_ties(struct yn_ranked *ranked, size_t n)
+static int compare_desc(const void *a, const void *b)
+{
+    return yn_ranked_compare(a, b, true);
+}
+
+/* Whether two neighbours could stand the other way round by their exact distances. */
+static bool is_close(const struct yn_ranked *a, const struct yn_ranked *b)
+{
+    double gap = a->distance_m - b->distance_m;
+    double slack =
+        yn_distance_slack_m(a->distance_m) + yn_distance_slack_m(b->distance_m);
+    return (gap < 0 ? -gap : gap) <= slack;
+}
+
+/* Orders runs of close neighbours by their exact distances. */
+static void settle(struct yn_ranked *ranked, size_t n, bool is_desc,
+                   struct yn_point center)
 {
     for (size_t first = 0; first < n;) {
         size_t last = first + 1;
-        while (last < n && ranked[last].distance_m == ranked[first].distance_m)
+        while (last < n && is_close(&ranked[last - 1], &ranked[last]))
             last++;
-        bool is_ordered = true;
-        for (size_t i = first + 1; i < last && is_ordered; i++)
-            is_ordered = compare_asc(&ranked[i - 1], &ranked[i]) < 0;
-        if (!is_ordered)
-            qsort(ranked + first, last - first, sizeof *ranked, compare_asc);
+        if (last - first > 1) {
+            for (size_t i = first; i < last; i++)
+                ranked[i].distance_m =
+                    yn_leaf_distance_m(ranked[i].leaf, ranked[i].i, center);
+            qsort(ranked + first, last - first, sizeof *ranked,
+                  is_desc ? compare_desc : compare_asc);
+        }
         first = last;
     }
 }
 
-enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
-                              const struct yn_allocator *hook)
+static enum yn_status radix_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
+                                 const struct yn_allocator *hook)
 {
-    if (n <= SMALL) {
-        insertion_sort(ranked, n, is_desc);
-        return YN_OK;
-    }
     struct yn_ranked *space = hook->alloc(hook->ctx, n * sizeof *space);
     if (space == NULL)
         return YN_ENOMEM;
@@ -102,6 +116,16 @@ enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
     if (from != ranked)
         memcpy(ranked, from, n * sizeof *ranked);
     hook->free(hook->ctx, space, n * sizeof *space);
-    order_ties(ranked, n);
+    return YN_OK;
+}
+
+enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
+                              struct yn_point center, const struct yn_allocator *hook)
+{
+    if (n <= SMALL)
+        insertion_sort(ranked, n, is_desc);
+    else if (radix_sort(ranked, n, is_desc, hook) != YN_OK)
+        return YN_ENOMEM;
+    settle(ranked, n, is_desc, center);
     return YN_OK;
 }

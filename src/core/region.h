@@ -56,4 +56,8 @@ double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rec
 double yn_a_of_distance_m(double distance_m);
 struct yn_band yn_band_of_a(double a);
 
+/* How far a distance from a kernel may be from the exact one. Infinite near the antipode.
+ */
+double yn_distance_slack_m(double distance_m);
+
 #endif

@@ -244,13 +244,6 @@ static enum yn_status walk_cells(struct yn_search *search, const struct yn_view 
 
 /* ---- sorted order ---- */
 
-static struct yn_point position_of(const struct yn_leaf *leaf, size_t i)
-{
-    uint32_t lat, lon;
-    yn_leaf_cell(leaf, i, &lat, &lon);
-    return (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)};
-}
-
 /* The next result of the plan: leaf and entry. */
 static bool next_entry(struct yn_search *search, const struct yn_leaf **out_leaf,
                        size_t *out_i)
@@ -284,11 +277,12 @@ static enum yn_status sort_plan(struct yn_search *search)
                      search->n_results, sizeof *search->ranked))
         return YN_ENOMEM;
     while (next_entry(search, &leaf, &i))
-        search->ranked[search->n_ranked++] = (struct yn_ranked){
-            yn_distance_m(search->region.shape.center, position_of(leaf, i)), leaf, i};
+        search->ranked[search->n_ranked++] =
+            (struct yn_ranked){yn_search_measure(search, leaf, i), leaf, i};
     search->is_ranked = true;
     return yn_ranked_sort(search->ranked, search->n_ranked,
-                          search->query.order == YN_ORDER_DESC, search->hook);
+                          search->query.order == YN_ORDER_DESC,
+                          search->region.shape.center, search->hook);
 }
 
 /* ---- interface ---- */
@@ -328,7 +322,7 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     struct yn_search *search = hook->alloc(hook->ctx, sizeof *search);
     if (search == NULL)
         return YN_ENOMEM;
-    memset(search, 0, sizeof *search);
+    memset(search, 0, offsetof(struct yn_search, measured_m));
     search->hook = hook;
     search->region = region;
     if (query->shape.kind == YN_POLYGON)
@@ -370,6 +364,22 @@ struct yn_point yn_search_center(const struct yn_search *search)
     return search->region.shape.center;
 }
 
+/* Measuring a whole leaf pays from about so many of its entries on. */
+#define MEASURE_MIN 8
+
+/* The distance of an entry that the plan has just handed out. */
+static double planned_distance_m(struct yn_search *search, const struct yn_leaf *leaf,
+                                 size_t i)
+{
+    const struct yn_pick *pick = &search->picks[search->at_pick];
+    bool is_measured =
+        search->measured == leaf ||
+        (search->query.rounding_unit_m > 0 && pick->last - pick->first >= MEASURE_MIN);
+    if (!is_measured)
+        return yn_leaf_distance_m(leaf, i, search->region.shape.center);
+    return yn_search_refine(search, leaf, i, yn_search_measure(search, leaf, i));
+}
+
 bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
 {
     const struct yn_leaf *leaf;
@@ -380,15 +390,13 @@ bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
         const struct yn_ranked *ranked = &search->ranked[search->at_ranked++];
         leaf = ranked->leaf;
         i = ranked->i;
-        out_hit->distance_m = ranked->distance_m;
-        out_hit->position = position_of(leaf, i);
+        out_hit->distance_m = yn_search_refine(search, leaf, i, ranked->distance_m);
     } else {
         if (!next_entry(search, &leaf, &i))
             return false;
-        out_hit->position = position_of(leaf, i);
-        out_hit->distance_m =
-            yn_distance_m(search->region.shape.center, out_hit->position);
+        out_hit->distance_m = planned_distance_m(search, leaf, i);
     }
+    out_hit->position = yn_leaf_point(leaf, i);
     out_hit->member = yn_leaf_member(leaf, i);
     out_hit->score = yn_leaf_score(leaf, i);
     return true;

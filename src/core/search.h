@@ -15,7 +15,7 @@ struct yn_pick {
 
 /* One result with its distance, for sorted orders. */
 struct yn_ranked {
-    double distance_m;
+    double distance_m; /* exact, or good to yn_distance_slack_m */
     const struct yn_leaf *leaf;
     size_t i;
 };
@@ -37,14 +37,31 @@ struct yn_search {
 
     /* what has been handed out: next pick and entry, or next ranked */
     size_t at_pick, at_entry, at_ranked;
+
+    /* distances of all entries of one leaf, good to yn_distance_slack_m */
+    const struct yn_leaf *measured;
+    double measured_m[YN_LEAF_ENTRIES_MAX + 1];
 };
 
-/* Order of two results: distance in the query's direction, then (score, member). */
-int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc);
+/* Decoded position of an entry, and its exact distance from a point. */
+struct yn_point yn_leaf_point(const struct yn_leaf *leaf, size_t i);
+double yn_leaf_distance_m(const struct yn_leaf *leaf, size_t i, struct yn_point from);
 
-/* Sorts results into that order. YN_OK or YN_ENOMEM. */
+/* The distance of an entry from the search's centre, good to yn_distance_slack_m.
+ * Measures the whole leaf and keeps that. */
+double yn_search_measure(struct yn_search *search, const struct yn_leaf *leaf, size_t i);
+/* The distance that the query asks for: exact, or as exact as printing takes.
+ * `measured_m` is good to yn_distance_slack_m. */
+double yn_search_refine(const struct yn_search *search, const struct yn_leaf *leaf,
+                        size_t i, double measured_m);
+
+/* Order of two results with exact distances: in the query's direction, then (score,
+ * member). */
+int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc);
+/* Sorts measured results into that order of their exact distances from the centre. YN_OK
+ * or YN_ENOMEM. */
 enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
-                              const struct yn_allocator *hook);
+                              struct yn_point center, const struct yn_allocator *hook);
 
 /* Fills `ranked` with the `limit` nearest (or farthest) results, in order. */
 enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view);

@@ -258,6 +258,10 @@ static struct yn_query random_query(struct rng *rng, const struct data *data,
         query.limit =
             rng_below(rng, 3) ? 1 + rng_below(rng, 20) : 1 + rng_below(rng, data->n + 2);
     query.any = rng_below(rng, 2);
+    if (rng_below(rng, 3) == 0) {
+        static const double units_m[] = {1, 1000, 0.3048, 1609.34};
+        query.rounding_unit_m = units_m[rng_below(rng, 4)];
+    }
     return query;
 }
 
@@ -367,6 +371,15 @@ static void describe(const struct yn_query *query)
         fprintf(stderr, "  %.17g,%.17g\n", s->vertices[i].lon, s->vertices[i].lat);
 }
 
+/* As exact as the query asks for. */
+static bool is_distance(const struct yn_query *query, double got_m, double exact_m)
+{
+    double unit_m = query->rounding_unit_m;
+    if (unit_m == 0)
+        return got_m == exact_m;
+    return llrint(got_m / unit_m * 10000) == llrint(exact_m / unit_m * 10000);
+}
+
 static void compare_hits(struct yn_search *search, const struct yn_query *query,
                          const struct point *wanted, size_t n)
 {
@@ -377,7 +390,8 @@ static void compare_hits(struct yn_search *search, const struct yn_query *query,
             MODEL_FAIL("result %zu of %zu is missing", i, n);
         }
         if (yn_bytes_compare(hit.member, name_of(&wanted[i])) != 0 ||
-            hit.score != wanted[i].score || hit.distance_m != wanted[i].distance_m ||
+            hit.score != wanted[i].score ||
+            !is_distance(query, hit.distance_m, wanted[i].distance_m) ||
             hit.position.lon != wanted[i].at.lon ||
             hit.position.lat != wanted[i].at.lat) {
             describe(query);
