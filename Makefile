@@ -5,6 +5,7 @@ JOBS ?= $(shell nproc)
 PORT ?= 6379
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
+BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
 .PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full format install clean
 .DEFAULT_GOAL := build
@@ -15,7 +16,7 @@ build: ## build everything into build/
 	@cmake --build build -j $(JOBS)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install the Debian packages that are missing (scripts/packages.txt)
 	@scripts/deps build run test
@@ -54,11 +55,11 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
-	@build/yonder-bench compare --points 5M $(BENCH)
+	@build/yonder-bench compare --points 5M --duration 0.8 $(BENCH_OUT) $(BENCH)
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
-	@build/yonder-bench compare --points 60841557 $(BENCH)
+	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
 
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix

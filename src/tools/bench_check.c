@@ -20,7 +20,8 @@ static int compare_texts(struct yn_bytes a, struct yn_bytes b, bool by_value)
 }
 
 /* Any fixed order of values that differ. Nesting is a few levels in the replies here. */
-static int compare_values(const struct yn_reply *a, const struct yn_reply *b, bool by_value)
+static int compare_values(const struct yn_reply *a, const struct yn_reply *b,
+                          bool by_value)
 {
     if (a->type != b->type)
         return a->type < b->type ? -1 : 1;

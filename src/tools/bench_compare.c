@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #include "tools/bench_args.h"
+#include "tools/bench_baseline.h"
 #include "tools/bench_check.h"
 #include "tools/bench_dump.h"
 #include "tools/bench_load.h"
@@ -34,7 +36,7 @@
 #define FLEET_MIN 1000u
 #define FLEET_MAX 4000000u
 #define REQUESTS_MIN 20
-#define RING_POINT 100000u /* requests prepared for look-ups */
+#define RING_POINT 500000u /* requests prepared for look-ups */
 #define RING_SEARCH 1000u  /* centres of searches */
 #define CHECKS_POINT 200
 #define CHECKS_SEARCH 20
@@ -54,7 +56,9 @@ static const char usage[] =
     "  --server PROGRAM       A (yonder-server beside this program)\n"
     "  --peer HOST:PORT       B: a server that runs; its keys are overwritten\n"
     "  --redis PROGRAM        B: a program like redis-server (redis-server)\n"
-    "  --baseline-program P   B: another build of yonder-server; changes are shown\n"
+    "  --baseline REV         B: yonder-server as of a revision, built for the purpose;\n"
+    "                         A's changes against it are shown\n"
+    "  --baseline-program P   B: another build of yonder-server\n"
     "  --water PERCENT        changes beyond it are named (5)\n"
     "  --test REGEX           only rows whose name matches\n"
     "  --group REGEX          only groups: load, empty, point, search, small, update, bulk,\n"
@@ -73,7 +77,8 @@ enum { OURS, THEIRS, N_SIDES };
 struct compare {
     uint64_t n_points, n_rounds;
     double duration_s, water_percent;
-    const char *suite, *program, *redis, *baseline, *places, *cpus, *server_cpus;
+    const char *suite, *program, *redis, *baseline, *revision, *places, *cpus,
+        *server_cpus;
     char *peer;
     const char *test, *group, *command;
     const char *markdown, *json, *html;
@@ -94,8 +99,8 @@ static void interrupt(int signal_number)
     is_interrupted = 1;
 }
 
-__attribute__((format(printf, 2, 3))) static bool
-fail_row(struct bench_result *result, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail_row(struct bench_result *result,
+                                                           const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -186,15 +191,16 @@ struct load_progress {
     double next_s;
 };
 
-static void show_load(void *ctx, uint64_t n_points)
+static bool show_load(void *ctx, uint64_t n_points)
 {
     struct load_progress *progress = ctx;
     double now = clock_s();
-    if (now < progress->next_s)
-        return;
+    if (now < progress->next_s || is_interrupted)
+        return is_interrupted == 0;
     progress->next_s = now + 5;
     fprintf(stderr, "  loading %s into %s: %.0f %%\n", progress->key, progress->server,
             (double)n_points * 100 / (double)progress->n);
+    return true;
 }
 
 static bool feed_key(struct compare *compare, const struct bench_key *key, uint64_t n,
@@ -230,8 +236,8 @@ static bool load_side(struct compare *compare, const struct bench_key *key, uint
         snprintf(out_error, size, "%s", server->error);
         return false;
     }
-    is_fine = bench_feed_open(&feed, &server->at) &&
-              feed_key(compare, key, n, server, &feed);
+    is_fine =
+        bench_feed_open(&feed, &server->at) && feed_key(compare, key, n, server, &feed);
     double took_s = clock_s() - start_s;
     has_cpu = has_cpu && bench_cpu_read(&server->cpu, &after);
     if (is_fine) {
@@ -378,7 +384,8 @@ static bool check_ring(struct compare *compare, struct bench_result *result,
         return fail_row(result, "%" PRIu64 " nulls: members or keys are missing",
                         findings.n_nulls);
     if (findings.n_elements == 0 && !result->row->is_empty)
-        return fail_row(result, "all replies are empty: the key is, or the search misses");
+        return fail_row(result,
+                        "all replies are empty: the key is, or the search misses");
     return true;
 }
 
@@ -396,8 +403,8 @@ static bool check_row(struct compare *compare, struct bench_result *result)
     uint64_t n = is_search(result->row) ? CHECKS_SEARCH : CHECKS_POINT;
     if (result->row->ring > 0 && result->row->ring < n)
         n = result->row->ring;
-    bool is_fine = open_template(compare, result->command, result->row->check, &template,
-                                 &text);
+    bool is_fine =
+        open_template(compare, result->command, result->row->check, &template, &text);
     if (!is_fine) {
         fail_row(result, "%s", template.error);
     } else {
@@ -421,6 +428,66 @@ static bool check_row(struct compare *compare, struct bench_result *result)
 
 /* ---- measuring ---------------------------------------------------------- */
 
+/* ---- a second load ------------------------------------------------------- */
+
+#define BESIDE_CONNECTIONS 4
+#define BESIDE_LEAD_S 0.1 /* it starts before the first load, and ends after it */
+
+struct beside {
+    struct bench_load_options options;
+    struct bench_load_result result;
+    struct bench_ring ring;
+    pthread_t thread;
+    bool is_fine, is_running;
+};
+
+static void *run_beside(void *arg)
+{
+    struct beside *beside = arg;
+    beside->is_fine = bench_load_run(&beside->options, &beside->ring, &beside->result);
+    return NULL;
+}
+
+static bool start_beside(struct compare *compare, struct bench_result *result, int which,
+                         struct beside *beside, double duration_s)
+{
+    struct bench_template template = {0};
+    char *command = put_sizes(compare, result->row->beside), *text = NULL;
+    bool is_fine = command != NULL &&
+                   open_template(compare, command, NULL, &template, &text) &&
+                   bench_ring_fill(&beside->ring, &template, 3, 0, RING_SEARCH, 1);
+    beside->options = (struct bench_load_options){
+        .server = &compare->servers[which].at,
+        .n_connections = BESIDE_CONNECTIONS,
+        .n_threads = 1,
+        .duration_s = duration_s + 2 * BESIDE_LEAD_S,
+    };
+    beside->is_running =
+        is_fine && pthread_create(&beside->thread, NULL, run_beside, beside) == 0;
+    bench_template_close(&template);
+    free(text);
+    free(command);
+    if (!beside->is_running)
+        return fail_row(result, "could not start the load beside");
+    nanosleep(&(struct timespec){0, (long)(BESIDE_LEAD_S * 1e9)}, NULL);
+    return true;
+}
+
+static bool end_beside(struct bench_result *result, struct beside *beside)
+{
+    bool is_fine = true;
+    if (beside->is_running) {
+        pthread_join(beside->thread, NULL);
+        is_fine = beside->is_fine && beside->result.n_empty == 0;
+        if (!is_fine)
+            fail_row(result, "the load beside failed: %s", beside->result.failure);
+    }
+    bench_ring_clear(&beside->ring);
+    return is_fine;
+}
+
+/* ---- one measurement ----------------------------------------------------- */
+
 static bool measure_side(struct compare *compare, struct bench_result *result, int which,
                          struct bench_ring *rings, double duration_s, uint64_t n_min)
 {
@@ -436,10 +503,16 @@ static bool measure_side(struct compare *compare, struct bench_result *result, i
         .n_min = n_min,
         .piece_len = row->piece_len,
     };
+    static struct beside beside; /* large */
+    memset(&beside, 0, sizeof beside);
+    if (row->beside != NULL && !start_beside(compare, result, which, &beside, duration_s))
+        return end_beside(result, &beside) && false;
     struct bench_cpu_time before, after;
     bool has_cpu = bench_cpu_read(&server->cpu, &before);
     bool is_fine = bench_load_run(&options, rings, &load);
     has_cpu = has_cpu && bench_cpu_read(&server->cpu, &after);
+    if (!end_beside(result, &beside))
+        return false;
     if (!is_fine)
         return fail_row(result, "%s: %s", server->name, load.failure);
     if (load.n_nulls > 0)
@@ -452,9 +525,11 @@ static bool measure_side(struct compare *compare, struct bench_result *result, i
     double user_us = has_cpu ? (after.user_s - before.user_s) * 1e6 / n : 0;
     double system_us = has_cpu ? (after.system_s - before.system_s) * 1e6 / n : 0;
     bench_stats_add(&side->rate, n / load.elapsed_s);
-    bench_stats_add(&side->cpu_us, user_us + system_us);
-    bench_stats_add(&side->user_us, user_us);
-    bench_stats_add(&side->system_us, system_us);
+    if (row->beside == NULL) { /* else most of it is the other load's */
+        bench_stats_add(&side->cpu_us, user_us + system_us);
+        bench_stats_add(&side->user_us, user_us);
+        bench_stats_add(&side->system_us, system_us);
+    }
     bench_stats_add(&side->own_cpu_us, load.own_cpu_s * 1e6 / n);
     bench_histogram_merge(&side->latency_ns, &load.latency_ns);
     side->n_requests += load.n_replies;
@@ -617,10 +692,12 @@ static bool start_peer(struct compare *compare)
     return bench_server_join(peer, &at);
 }
 
-/* How coordinates can be compared: bytes with a peer up to Redis 7, values with others. */
+/* How coordinates can be compared: bytes with a peer up to Redis 7, values with others.
+ */
 static void find_format(struct compare *compare)
 {
-    struct bench_server *ours = &compare->servers[OURS], *theirs = &compare->servers[THEIRS];
+    struct bench_server *ours = &compare->servers[OURS],
+                        *theirs = &compare->servers[THEIRS];
     if (compare->baseline != NULL)
         return;
     struct yn_reply *reply = bench_server_ask(ours, "CONFIG GET coordinate-format");
@@ -637,8 +714,8 @@ static bool start_servers(struct compare *compare)
     char path[600];
     const char *program =
         compare->program != NULL ? compare->program : beside("yonder-server", path);
-    bool is_fine = bench_server_start(&compare->servers[OURS], BENCH_SERVER_YONDER, program,
-                                      compare->server_cpus);
+    bool is_fine = bench_server_start(&compare->servers[OURS], BENCH_SERVER_YONDER,
+                                      program, compare->server_cpus);
     if (!is_fine)
         fprintf(stderr, "yonder-bench: A: %s\n", compare->servers[OURS].error);
     if (is_fine && !start_peer(compare)) {
@@ -647,8 +724,11 @@ static bool start_servers(struct compare *compare)
     }
     for (int i = 0; i < N_SIDES && is_fine; i++) {
         const struct bench_server *server = &compare->servers[i];
-        snprintf(compare->report.servers[i].name, sizeof compare->report.servers[i].name,
-                 "%s %s", server->name, server->version);
+        char name[sizeof compare->report.servers[i].name];
+        bool is_baseline = i == THEIRS && compare->revision != NULL;
+        snprintf(name, sizeof name, "%s %s%s%s", server->name, server->version,
+                 is_baseline ? " of " : "", is_baseline ? compare->revision : "");
+        memcpy(compare->report.servers[i].name, name, sizeof name);
     }
     if (is_fine)
         find_format(compare);
@@ -728,8 +808,10 @@ static bool check_options(const struct compare *compare)
         fprintf(stderr, "yonder-bench: no suite \"%s\"; there is geo\n", compare->suite);
     else if (compare->n_rounds < 1 || compare->n_rounds > BENCH_STATS_MAX)
         fprintf(stderr, "yonder-bench: rounds must be 1 to %d\n", BENCH_STATS_MAX);
-    else if (compare->peer != NULL && compare->baseline != NULL)
-        fputs("yonder-bench: either --peer or --baseline-program\n", stderr);
+    else if ((compare->peer != NULL) + (compare->baseline != NULL) +
+                 (compare->revision != NULL) >
+             1)
+        fputs("yonder-bench: one of --peer, --baseline and --baseline-program\n", stderr);
     else if (compare->cpus != NULL && !bench_cpu_pin(compare->cpus))
         fprintf(stderr, "yonder-bench: cannot run on processors \"%s\"\n", compare->cpus);
     else
@@ -753,6 +835,7 @@ int bench_compare_main(int argc, char **argv)
         {"--server", NULL, BENCH_ARG_TEXT, &compare.program},
         {"--peer", NULL, BENCH_ARG_TEXT, &compare.peer},
         {"--redis", NULL, BENCH_ARG_TEXT, &compare.redis},
+        {"--baseline", NULL, BENCH_ARG_TEXT, &compare.revision},
         {"--baseline-program", NULL, BENCH_ARG_TEXT, &compare.baseline},
         {"--water", NULL, BENCH_ARG_NUMBER, &compare.water_percent},
         {"--test", NULL, BENCH_ARG_TEXT, &compare.test},
@@ -783,14 +866,26 @@ int bench_compare_main(int argc, char **argv)
     if (!check_options(&compare))
         return 2;
     int status = 2;
-    if (choose_rows(&compare)) {
+    static struct bench_baseline baseline;
+    bool is_built = true;
+    if (!choose_rows(&compare)) {
+        is_built = false;
+    } else if (compare.revision != NULL && !compare.is_list) {
+        is_built = bench_baseline_build(&baseline, compare.revision);
+        compare.baseline = baseline.program;
+        if (!is_built)
+            fprintf(stderr, "yonder-bench: %s\n", baseline.error);
+    }
+    if (is_built) {
         status = 0;
         for (size_t i = 0; compare.is_list && i < compare.report.n_results; i++)
             printf("%-8s %-58s %s\n", compare.report.results[i].row->group,
-                   compare.report.results[i].row->name, compare.report.results[i].command);
+                   compare.report.results[i].row->name,
+                   compare.report.results[i].command);
         if (!compare.is_list)
             status = run_compare(&compare);
     }
+    bench_baseline_remove(&baseline);
     for (size_t i = 0; i < compare.report.n_results; i++)
         free(compare.report.results[i].command);
     free(compare.report.results);

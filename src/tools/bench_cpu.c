@@ -37,9 +37,9 @@ bool bench_cpu_info(struct cli_link *link, const char *field, char *out_text, si
     if (!cli_link_queue(link, 1, &command))
         return false;
     struct yn_reply *reply = cli_link_wait(link);
-    bool is_found =
-        reply != NULL && (reply->type == YN_REPLY_BULK || reply->type == YN_REPLY_VERBATIM) &&
-        find_field(reply->text, field, out_text, size);
+    bool is_found = reply != NULL &&
+                    (reply->type == YN_REPLY_BULK || reply->type == YN_REPLY_VERBATIM) &&
+                    find_field(reply->text, field, out_text, size);
     yn_reply_free(reply);
     return is_found;
 }
@@ -90,8 +90,7 @@ static bool read_process(const struct bench_cpu *cpu, struct bench_cpu_time *out
     /* the clock is exact where ticks are coarse: the sum is its, the shares are theirs */
     if (clock_gettime(cpu->clock, &total) == 0) {
         double total_s = (double)total.tv_sec + (double)total.tv_nsec * 1e-9;
-        out_time->system_s =
-            out_time->system_s < total_s ? out_time->system_s : total_s;
+        out_time->system_s = out_time->system_s < total_s ? out_time->system_s : total_s;
         out_time->user_s = total_s - out_time->system_s;
     }
     return true;
@@ -115,7 +114,8 @@ static void find_process(struct bench_cpu *cpu, const struct cli_options *server
     cpu->pid = (pid_t)atol(text);
     if (cpu->pid <= 0 || clock_getcpuclockid(cpu->pid, &cpu->clock) != 0 ||
         !read_info(cpu, &told) || !read_process(cpu, &found) ||
-        fabs(told.user_s + told.system_s - found.user_s - found.system_s) > SAME_PROCESS_S)
+        fabs(told.user_s + told.system_s - found.user_s - found.system_s) >
+            SAME_PROCESS_S)
         cpu->pid = 0;
 }
 

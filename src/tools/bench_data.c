@@ -74,9 +74,10 @@ bool bench_data_open(struct bench_data *data, const char *name, uint64_t n, uint
     while (kind < N_KINDS && strcmp(kinds[kind].name, name) != 0)
         kind++;
     if (kind == N_KINDS) {
-        snprintf(data->error, sizeof data->error,
-                 "no data set \"%.40s\"; there are osm, outlet, sicily, uniform and fleet",
-                 name);
+        snprintf(
+            data->error, sizeof data->error,
+            "no data set \"%.40s\"; there are osm, outlet, sicily, uniform and fleet",
+            name);
         return false;
     }
     data->kind = (enum bench_data_kind)kind;
@@ -88,9 +89,9 @@ bool bench_data_open(struct bench_data *data, const char *name, uint64_t n, uint
     data->stride = (uint64_t)((double)data->n * 0.6180339887498949) | 1;
     while (greatest_divisor(data->n, data->stride) != 1)
         data->stride += 2;
-    if (kinds[kind].extra > 0 && !bench_places_open(&data->places, places_path,
-                                                    kinds[kind].country,
-                                                    kinds[kind].extra)) {
+    if (kinds[kind].extra > 0 &&
+        !bench_places_open(&data->places, places_path, kinds[kind].country,
+                           kinds[kind].extra)) {
         snprintf(data->error, sizeof data->error, "%s", data->places.error);
         return false;
     }

@@ -132,8 +132,7 @@ static int dump(struct sink *sink, const struct bench_data *data, uint64_t n_mov
     if (sink->is_csv)
         yn_buf_append_text(&sink->feed.out, "id,lon,lat\n");
     bool is_fine = dump_points(sink, data) && dump_moves(sink, data, n_moves) &&
-                   flush(sink, 0) &&
-                   (!sink->is_server || bench_feed_finish(&sink->feed));
+                   flush(sink, 0) && (!sink->is_server || bench_feed_finish(&sink->feed));
     cli_progress_wipe(&sink->progress);
     if (!is_fine) {
         fprintf(stderr, "yonder-bench: %s\n", sink->feed.error);
@@ -161,8 +160,10 @@ bool bench_dump_load(struct bench_feed *feed, const struct bench_data *data,
         feed->n_sent++;
         if (feed->out.len > OUT_LEN && !bench_feed_push(feed, OUT_LEN / 2))
             return false;
-        if (show != NULL)
-            show(ctx, first + n);
+        if (show != NULL && !show(ctx, first + n)) {
+            snprintf(feed->error, sizeof feed->error, "interrupted");
+            return false;
+        }
     }
     return bench_feed_finish(feed);
 }
@@ -196,8 +197,7 @@ static int dump_named(const struct dump_options *options, const char *name, uint
     int status = 2;
     const char *host = NULL;
     yn_buf_init(&sink.feed.out);
-    if (sink.is_server &&
-        !bench_args_parse_address(options->load, &host, &server.port)) {
+    if (sink.is_server && !bench_args_parse_address(options->load, &host, &server.port)) {
         fprintf(stderr, "yonder-bench: no address: \"%s\"\n", options->load);
     } else {
         server.host = host != NULL ? host : server.host;

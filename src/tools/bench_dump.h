@@ -11,8 +11,8 @@
 /* argv[0] is "data". Returns the exit status. */
 int bench_dump_main(int argc, char **argv);
 
-/* Called now and then with the number of points sent. */
-typedef void (*bench_dump_fn)(void *ctx, uint64_t n_points);
+/* Called now and then with the number of points sent. Returns false to stop. */
+typedef bool (*bench_dump_fn)(void *ctx, uint64_t n_points);
 
 /* Loads all points into a key by GEOADD of 100 a command. `show` may be NULL. Returns
  * false on failure, told in feed->error. */

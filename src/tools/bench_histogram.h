@@ -42,7 +42,8 @@ static inline void bench_histogram_add(struct bench_histogram *h, uint64_t value
 }
 
 void bench_histogram_clear(struct bench_histogram *h);
-void bench_histogram_merge(struct bench_histogram *to, const struct bench_histogram *from);
+void bench_histogram_merge(struct bench_histogram *to,
+                           const struct bench_histogram *from);
 
 /* The value below or at which `share` (0..1) of all are: of n sorted values the one at
  * rank ceil(share * n), from 1. 0 when there are none. */

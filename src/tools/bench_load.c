@@ -146,7 +146,8 @@ static void read_in(struct worker *worker, struct connection *connection)
     if (len <= 0) {
         if (len < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        fail(worker, "connection lost", len == 0 ? "closed by the server" : strerror(errno));
+        fail(worker, "connection lost",
+             len == 0 ? "closed by the server" : strerror(errno));
         return;
     }
     struct bench_scan *scan = &connection->scan;
@@ -177,8 +178,8 @@ static void read_in(struct worker *worker, struct connection *connection)
 static void watch(struct worker *worker)
 {
     struct epoll_event events[EVENTS_MAX];
-    while (worker->n_busy > 0 && !atomic_load_explicit(&worker->run->is_stopped,
-                                                       memory_order_relaxed)) {
+    while (worker->n_busy > 0 &&
+           !atomic_load_explicit(&worker->run->is_stopped, memory_order_relaxed)) {
         int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, WAIT_MS);
         if (n < 0 && errno != EINTR) {
             fail(worker, "epoll_wait", strerror(errno));

@@ -36,8 +36,8 @@ struct bench_load_options {
 struct bench_load_result {
     uint64_t n_replies, n_errors, n_nulls, n_empty;
     uint64_t bytes_in, bytes_out;
-    double elapsed_s;  /* from the first request to the last reply */
-    double own_cpu_s;  /* processor time of the generator itself */
+    double elapsed_s; /* from the first request to the last reply */
+    double own_cpu_s; /* processor time of the generator itself */
     struct bench_histogram latency_ns;
     char first_error[BENCH_SCAN_TEXT_MAX];
     char failure[256]; /* why the run failed, or "" */

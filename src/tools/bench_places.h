@@ -24,8 +24,9 @@ struct bench_places {
 };
 
 /* Reads the places of a country ("ID"), or all (NULL), in the order of the file. Each
- * weighs its population plus `extra`. path NULL: data/cities.csv below $YONDER_SOURCE_DIR,
- * beside the folder of this program, or in the working folder. On failure `error` says why. */
+ * weighs its population plus `extra`. path NULL: data/cities.csv below
+ * $YONDER_SOURCE_DIR, beside the folder of this program, or in the working folder. On
+ * failure `error` says why. */
 bool bench_places_open(struct bench_places *places, const char *path, const char *country,
                        uint32_t extra);
 void bench_places_close(struct bench_places *places);

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/bench_baseline.h"
+
 #ifndef YN_BUILD_FLAGS
 #define YN_BUILD_FLAGS "not known"
 #endif
@@ -16,27 +18,8 @@
 
 static void ask_git(const char *arguments, char *out_text, size_t size)
 {
-    char program[512], command[800];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
-    snprintf(out_text, size, "unknown");
-    if (slash == NULL)
-        return;
-    *slash = '\0';
-    const char *root = getenv("YONDER_SOURCE_DIR");
-    if (strchr(program, '\'') != NULL || (root != NULL && strchr(root, '\'') != NULL))
-        return;
-    snprintf(command, sizeof command, "git -C '%.500s' %s 2>/dev/null",
-             root != NULL ? root : program, arguments);
-    FILE *pipe = popen(command, "r");
-    if (pipe == NULL)
-        return;
-    char line[256];
-    if (fgets(line, sizeof line, pipe) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(out_text, size, "%.*s", (int)size - 1, line);
-    }
-    pclose(pipe);
+    if (!bench_baseline_git(arguments, out_text, size))
+        snprintf(out_text, size, "unknown");
 }
 
 static void find_processor(char *out_text, size_t size)
@@ -65,8 +48,8 @@ void bench_report_describe(struct bench_report *report)
     strftime(report->date, sizeof report->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     ask_git("rev-parse HEAD", report->commit, sizeof report->commit - 16);
     ask_git("rev-parse --abbrev-ref HEAD", report->branch, sizeof report->branch);
-    ask_git("status --porcelain --untracked-files=no", dirty, sizeof dirty);
-    if (strcmp(dirty, "unknown") != 0) /* something was printed */
+    if (bench_baseline_git("status --porcelain --untracked-files=no", dirty,
+                           sizeof dirty))
         strcat(report->commit, " (changed)");
     find_processor(report->processor, sizeof report->processor);
     report->n_processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -105,10 +88,13 @@ double bench_report_cpu_ratio(const struct bench_result *result)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-/* Three or four digits that mean something: "1,234,567", "12.3", "0.0123". */
+/* Three or four digits that mean something: "1,234,567", "12.34", "0.012". A zero is
+ * nothing that was measured. */
 static const char *number(double value, char out_text[48])
 {
     char digits[40];
+    if (value == 0)
+        return "-";
     if (value < 1000) {
         int decimals = value >= 100 ? 1 : value >= 10 ? 2 : 3;
         snprintf(out_text, 48, "%.*f", decimals, value);
@@ -129,6 +115,11 @@ static double deviation_percent(const struct bench_stats *stats)
 {
     double median = bench_stats_median(stats);
     return median > 0 ? bench_stats_deviation(stats) / median * 100 : 0;
+}
+
+static double p99_ms(const struct bench_side *side)
+{
+    return bench_histogram_quantile(&side->latency_ns, 0.99) * 1e-6;
 }
 
 static const char *outcome_name(enum bench_outcome outcome)
@@ -163,10 +154,10 @@ static void write_cells(const struct bench_report *report,
     char a[48], b[48];
     for (int i = 0; i < 2; i++) {
         const struct bench_side *side = &result->sides[i];
-        fprintf(out, "%s ± %.1f %%%s%s%s",
-                number(bench_stats_median(&side->rate), a),
+        fprintf(out, "%s ± %.1f %%%s%s%s", number(bench_stats_median(&side->rate), a),
                 deviation_percent(&side->rate), separator,
                 number(bench_stats_median(&side->cpu_us), b), separator);
+        fprintf(out, "%s%s", number(p99_ms(side), a), separator);
     }
     fprintf(out, "%s%s%s", number(bench_report_rate_ratio(result), a), separator,
             number(bench_report_cpu_ratio(result), b));
@@ -204,28 +195,32 @@ static void write_counts(const struct bench_report *report, FILE *out)
             n[BENCH_SUCCEEDED], n[BENCH_FAILED], n[BENCH_PENDING]);
 }
 
+static void write_text_side(const struct bench_side *side, FILE *out)
+{
+    char rate[48], cpu[48], p99[48];
+    fprintf(out, " %10s %5.1f %9s %8s", number(bench_stats_median(&side->rate), rate),
+            deviation_percent(&side->rate),
+            number(bench_stats_median(&side->cpu_us), cpu), number(p99_ms(side), p99));
+}
+
 void bench_report_write_text(const struct bench_report *report, FILE *out)
 {
-    char a[4][48];
     write_facts(report, "", "\n", out);
-    fprintf(out, "\n%-58s %12s %6s %10s %12s %6s %10s %9s %9s\n", "row", "A /s", "+-%",
-            "CPU us", "B /s", "+-%", "CPU us", "A/B rate", "B/A CPU");
+    fprintf(out, "\n%-66s %10s %5s %9s %8s %10s %5s %9s %8s %8s %8s\n", "row", "A /s",
+            "+-%", "CPU us", "p99 ms", "B /s", "+-%", "CPU us", "p99 ms", "A/B rate",
+            "B/A CPU");
     for (size_t i = 0; i < report->n_results; i++) {
         const struct bench_result *r = &report->results[i];
+        fprintf(out, "%-66s", r->row->name);
         if (r->outcome != BENCH_SUCCEEDED) {
-            fprintf(out, "%-58s %s: %s\n", r->row->name, outcome_name(r->outcome),
-                    r->reason);
+            fprintf(out, " %s: %s\n", outcome_name(r->outcome), r->reason);
             continue;
         }
-        const struct bench_side *s = r->sides;
-        fprintf(out, "%-58s %12s %6.1f %10s %12s %6.1f %10s %9.2f %9.2f %s\n",
-                r->row->name, number(bench_stats_median(&s[0].rate), a[0]),
-                deviation_percent(&s[0].rate),
-                number(bench_stats_median(&s[0].cpu_us), a[1]),
-                number(bench_stats_median(&s[1].rate), a[2]),
-                deviation_percent(&s[1].rate),
-                number(bench_stats_median(&s[1].cpu_us), a[3]), bench_report_rate_ratio(r),
-                bench_report_cpu_ratio(r),
+        write_text_side(&r->sides[0], out);
+        write_text_side(&r->sides[1], out);
+        char ratio[48], cpu_ratio[48];
+        fprintf(out, " %8s %8s %s\n", number(bench_report_rate_ratio(r), ratio),
+                number(bench_report_cpu_ratio(r), cpu_ratio),
                 report->water_percent > 0 ? change_of(report, r) : "");
     }
     fputs("\n", out);
@@ -238,13 +233,15 @@ void bench_report_write_markdown(const struct bench_report *report, FILE *out)
     char a[48];
     bool has_change = report->water_percent > 0;
     write_facts(report, "- ", "\n", out);
-    fputs("- CPU: the server's processor time a request in microseconds, user and system. "
-          "Rate: requests a second. Medians of the rounds; ± is the standard deviation.\n\n",
-          out);
-    fprintf(out,
-            "| row | hits | A rate | A CPU | B rate | B CPU | rate A/B | CPU B/A |%s "
-            "checked |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |%s --- |\n",
-            has_change ? " change of CPU |" : "", has_change ? " ---: |" : "");
+    fputs(
+        "- CPU: the server's processor time a request in microseconds, user and system. "
+        "Rate: requests a second. p99: milliseconds. Medians of the rounds; ± is the standard deviation.\n\n",
+        out);
+    fprintf(
+        out,
+        "| row | hits | A rate | A CPU | A p99 | B rate | B CPU | B p99 | rate A/B | CPU B/A |%s "
+        "checked |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |%s --- |\n",
+        has_change ? " change of CPU |" : "", has_change ? " ---: |" : "");
     for (size_t i = 0; i < report->n_results; i++) {
         const struct bench_result *r = &report->results[i];
         if (r->outcome != BENCH_SUCCEEDED) {
@@ -302,13 +299,14 @@ static void write_side(const struct bench_side *side, FILE *out)
     write_stats("cpu_user_us", &side->user_us, out);
     write_stats("cpu_system_us", &side->system_us, out);
     write_stats("generator_cpu_us", &side->own_cpu_us, out);
-    fprintf(out,
-            "\"latency_us\": {\"average\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p99.9\": "
-            "%.3f, \"max\": %.3f}, \"requests\": %" PRIu64 ", \"bytes_per_reply\": %.1f}",
-            bench_histogram_mean(h) * 1e-3, bench_histogram_quantile(h, 0.5) * 1e-3,
-            bench_histogram_quantile(h, 0.99) * 1e-3,
-            bench_histogram_quantile(h, 0.999) * 1e-3, (double)h->max * 1e-3,
-            side->n_requests, side->bytes_per_reply);
+    fprintf(
+        out,
+        "\"latency_us\": {\"average\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p99.9\": "
+        "%.3f, \"max\": %.3f}, \"requests\": %" PRIu64 ", \"bytes_per_reply\": %.1f}",
+        bench_histogram_mean(h) * 1e-3, bench_histogram_quantile(h, 0.5) * 1e-3,
+        bench_histogram_quantile(h, 0.99) * 1e-3,
+        bench_histogram_quantile(h, 0.999) * 1e-3, (double)h->max * 1e-3,
+        side->n_requests, side->bytes_per_reply);
 }
 
 static void write_result(const struct bench_report *report,
@@ -321,11 +319,11 @@ static void write_result(const struct bench_report *report,
     write_string(row->group, out);
     fputs(", \"command\": ", out);
     write_string(result->command, out);
-    fprintf(out,
-            ", \"connections\": %u, \"threads\": %u, \"pipeline\": %u, \"outcome\": \"%s\", "
-            "\"reason\": ",
-            row->n_connections, row->n_threads, row->pipeline,
-            outcome_name(result->outcome));
+    fprintf(
+        out,
+        ", \"connections\": %u, \"threads\": %u, \"pipeline\": %u, \"outcome\": \"%s\", "
+        "\"reason\": ",
+        row->n_connections, row->n_threads, row->pipeline, outcome_name(result->outcome));
     write_string(result->reason, out);
     fputs(", \"checked\": ", out);
     write_string(result->checked, out);
@@ -409,7 +407,8 @@ static void write_chart(const struct bench_report *report, FILE *out)
     }
     low = pow(10, floor(log10(low)));
     high = pow(10, ceil(log10(high)));
-    double scale = CHART_WIDTH / log(high / low), zero = LABEL_WIDTH + log(1 / low) * scale;
+    double scale = CHART_WIDTH / log(high / low),
+           zero = LABEL_WIDTH + log(1 / low) * scale;
     fprintf(out, "<svg width=\"%.0f\" height=\"%.0f\" font-size=\"11\">\n",
             LABEL_WIDTH + CHART_WIDTH + 60, 30 + 2.6 * BAR_HEIGHT * (double)n);
     for (double tick = low; tick <= high * 1.001; tick *= 10) {
@@ -458,10 +457,11 @@ void bench_report_write_html(const struct bench_report *report, FILE *out)
           "server CPU a request.</p>\n",
           out);
     write_chart(report, out);
-    fprintf(out,
-            "<h2>Figures</h2><table><tr><th>row<th>hits<th>A rate<th>A CPU &micro;s<th>B "
-            "rate<th>B CPU &micro;s<th>rate A/B<th>CPU B/A%s<th>checked</tr>\n",
-            has_change ? "<th>change of CPU" : "");
+    fprintf(
+        out,
+        "<h2>Figures</h2><table><tr><th>row<th>hits<th>A rate<th>A CPU &micro;s<th>A p99 ms<th>B "
+        "rate<th>B CPU &micro;s<th>B p99 ms<th>rate A/B<th>CPU B/A%s<th>checked</tr>\n",
+        has_change ? "<th>change of CPU" : "");
     for (size_t i = 0; i < report->n_results; i++) {
         const struct bench_result *r = &report->results[i];
         fputs("<tr><td title=\"", out);
@@ -470,7 +470,8 @@ void bench_report_write_html(const struct bench_report *report, FILE *out)
         fputs("\">", out);
         write_escaped(r->row->name, out);
         if (r->outcome != BENCH_SUCCEEDED) {
-            fprintf(out, "<td class=\"failed\" colspan=\"8\">%s: ", outcome_name(r->outcome));
+            fprintf(out,
+                    "<td class=\"failed\" colspan=\"10\">%s: ", outcome_name(r->outcome));
             write_escaped(r->reason, out);
             fputs("</tr>\n", out);
             continue;

@@ -14,10 +14,10 @@
 
 /* What one server did in a row, over all rounds. */
 struct bench_side {
-    struct bench_stats rate;                   /* requests (load: points) a second */
-    struct bench_stats cpu_us;                 /* server CPU a request (load: a point) */
+    struct bench_stats rate;   /* requests (load: points) a second */
+    struct bench_stats cpu_us; /* server CPU a request (load: a point) */
     struct bench_stats user_us, system_us;
-    struct bench_stats own_cpu_us;             /* of the generator */
+    struct bench_stats own_cpu_us; /* of the generator */
     struct bench_histogram latency_ns;
     uint64_t n_requests;
     double bytes_per_reply;
@@ -29,9 +29,9 @@ struct bench_result {
     const struct bench_row *row;
     char *command; /* with the sizes put in; owned */
     enum bench_outcome outcome;
-    char reason[512];  /* why it failed */
-    char checked[128]; /* what the check of the answers found */
-    double hits;       /* elements a reply, on average of the replies checked */
+    char reason[512];           /* why it failed */
+    char checked[128];          /* what the check of the answers found */
+    double hits;                /* elements a reply, on average of the replies checked */
     struct bench_side sides[2]; /* ours, theirs */
 };
 

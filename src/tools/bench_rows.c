@@ -3,8 +3,9 @@
  * benchmark suite of Redis, whatever the number of points is here.
  *
  * Centres lie at random within 40 km of the stated one, a fifth of the radius or of the
- * box. Members are drawn at random from all. Long searches run on few connections: each
- * of them keeps a server busy, and more would only wait.
+ * box; within 1 km where all of four members are to be found. Members are drawn at random
+ * from all. Long searches run on few connections: each of them keeps a server busy, and
+ * more would only wait.
  */
 #include "tools/bench_rows.h"
 
@@ -27,23 +28,23 @@ const struct bench_key bench_keys[] = {
 const size_t bench_n_keys = sizeof bench_keys / sizeof bench_keys[0];
 
 /* A row and its variant with 10 requests a pipeline. */
-#define WITH_PIPELINE(name_, ...)                                                         \
-    {.name = name_, .n_threads = 1, .pipeline = 1, __VA_ARGS__},                          \
-    {                                                                                     \
-        .name = name_ "-pipeline-10", .n_threads = 1, .pipeline = 10, __VA_ARGS__         \
+#define WITH_PIPELINE(name_, ...)                                                 \
+    {.name = name_, .n_threads = 1, .pipeline = 1, __VA_ARGS__},                  \
+    {                                                                             \
+        .name = name_ "-pipeline-10", .n_threads = 1, .pipeline = 10, __VA_ARGS__ \
     }
-#define POINT(name_, command_)                                                            \
-    WITH_PIPELINE("geo-60M-elements-" name_, .group = "point", .key = "key",              \
-                  .command = command_, .n_connections = 50),                              \
-    {                                                                                     \
-        .name = "geo-60M-elements-" name_ "-pipeline-100", .group = "point",              \
-        .key = "key", .command = command_, .n_connections = 50, .n_threads = 1,           \
-        .pipeline = 100                                                                   \
+#define POINT(name_, command_)                                                  \
+    WITH_PIPELINE("geo-60M-elements-" name_, .group = "point", .key = "key",    \
+                  .command = command_, .n_connections = 50),                    \
+    {                                                                           \
+        .name = "geo-60M-elements-" name_ "-pipeline-100", .group = "point",    \
+        .key = "key", .command = command_, .n_connections = 50, .n_threads = 1, \
+        .pipeline = 100                                                         \
     }
-#define WORST(name_, key_, ...)                                                           \
-    {                                                                                     \
-        .name = "worst-" name_, .group = "worst", .key = key_, .n_connections = 2,        \
-        .n_threads = 1, .pipeline = 1, __VA_ARGS__                                        \
+#define WORST(name_, key_, ...)                                                    \
+    {                                                                              \
+        .name = "worst-" name_, .group = "worst", .key = key_, .n_connections = 2, \
+        .n_threads = 1, .pipeline = 1, __VA_ARGS__                                 \
     }
 
 const struct bench_row bench_rows[] = {
@@ -66,8 +67,8 @@ const struct bench_row bench_rows[] = {
      .n_connections = 200,
      .n_threads = 4,
      .pipeline = 10},
-    WITH_PIPELINE("geo-60M-elements-geosearch-fromlonlat", .group = "search", .key = "key",
-                  .command = "GEOSEARCH key " CENTRE " BYRADIUS 200 KM",
+    WITH_PIPELINE("geo-60M-elements-geosearch-fromlonlat", .group = "search",
+                  .key = "key", .command = "GEOSEARCH key " CENTRE " BYRADIUS 200 KM",
                   .n_connections = 2),
     WITH_PIPELINE("geo-60M-elements-geosearch-fromlonlat-bybox", .group = "search",
                   .key = "key", .command = "GEOSEARCH key " CENTRE " BYBOX 200 200 KM",
@@ -76,6 +77,14 @@ const struct bench_row bench_rows[] = {
                   .key = "key",
                   .command = "GEOSEARCH key " CENTRE " BYRADIUS 200 KM ASC COUNT 10",
                   .check = "WITHDIST", .has_ties = true, .n_connections = 2),
+    {.name = "geopos-beside-searches",
+     .group = "search",
+     .key = "key",
+     .command = "GEOPOS key {member:1-@N}",
+     .beside = "GEOSEARCH key " CENTRE " BYRADIUS 200 KM",
+     .n_connections = 1,
+     .n_threads = 1,
+     .pipeline = 1},
     {.name = "outlet-georadius-withdist-50-connections",
      .group = "search",
      .key = "outlet",
@@ -94,7 +103,7 @@ const struct bench_row bench_rows[] = {
                   .command = "GEOPOS Sicily Palermo Catania", .n_connections = 50),
     WITH_PIPELINE("1key-geo-2-elements-geosearch-fromlonlat-withcoord", .group = "small",
                   .key = "Sicily",
-                  .command = "GEOSEARCH Sicily FROMLONLAT {near:15,37,40km} BYBOX 400 400 "
+                  .command = "GEOSEARCH Sicily FROMLONLAT {near:15,37,1km} BYBOX 400 400 "
                              "km ASC WITHCOORD WITHDIST",
                   .n_connections = 50),
     {.name = "moves-pipeline-100",
@@ -125,10 +134,12 @@ const struct bench_row bench_rows[] = {
      .ring = 1,
      .piece_len = 1000},
     WORST("one-position", "one-position",
-          .command = "GEOSEARCH one-position FROMLONLAT {near:7.1,55.1,1km} BYRADIUS 5 km"),
+          .command =
+              "GEOSEARCH one-position FROMLONLAT {near:7.1,55.1,1km} BYRADIUS 5 km"),
     WORST("one-position-count-10", "one-position", .check = "WITHDIST", .has_ties = true,
-          .command = "GEOSEARCH one-position FROMLONLAT {near:7.1,55.1,1km} BYRADIUS 5 km "
-                     "ASC COUNT 10"),
+          .command =
+              "GEOSEARCH one-position FROMLONLAT {near:7.1,55.1,1km} BYRADIUS 5 km "
+              "ASC COUNT 10"),
     WORST("beside-a-dense-city", "city", .is_empty = true,
           .command = "GEOSEARCH city FROMLONLAT {near:7.02,55,0.1km} BYRADIUS 500 m"),
     WORST("near-pole", "polar", .has_more = true,

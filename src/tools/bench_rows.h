@@ -23,15 +23,16 @@ struct bench_row {
     const char *group;
     const char *key;     /* of bench_keys, or NULL */
     const char *command; /* words between blanks, see bench_template.h */
-    const char *check;   /* added to the command where the servers are compared, or NULL */
+    const char *check;  /* added to the command where the servers are compared, or NULL */
+    const char *beside; /* a command that four clients repeat meanwhile, or NULL */
     unsigned n_connections, n_threads, pipeline;
     unsigned n_min;     /* requests a round at least; 0: 20 */
     unsigned ring;      /* requests prepared; 0: as is fit for the command */
     unsigned piece_len; /* most bytes a send or receive takes; 0: no limit */
-    bool is_load;  /* the loading of the key itself; the command says what is sent */
-    bool has_ties; /* a COUNT may cut at equal distances */
-    bool has_more; /* Redis loses members here, see docs/compat.md */
-    bool is_empty; /* empty replies are what is wanted */
+    bool is_load;       /* the loading of the key itself; the command says what is sent */
+    bool has_ties;      /* a COUNT may cut at equal distances */
+    bool has_more;      /* Redis loses members here, see docs/compat.md */
+    bool is_empty;      /* empty replies are what is wanted */
 };
 
 extern const struct bench_key bench_keys[];

@@ -98,13 +98,14 @@ static void show(void *ctx, const struct bench_load_state *state)
     if (since_s < (progress->is_terminal ? 0.2 : 5))
         return;
     char count[CLI_PROGRESS_COUNT_MAX], rate[CLI_PROGRESS_COUNT_MAX];
-    fprintf(stderr, "%s%.1f s  %s requests  %s/s  %.1f MB%s",
-            progress->is_terminal ? "\r\033[K" : "", state->elapsed_s,
-            cli_progress_count(state->n_replies, count),
-            cli_progress_count(
-                (uint64_t)((double)(state->n_replies - progress->shown_replies) / since_s),
-                rate),
-            (double)state->bytes_in * 1e-6, progress->is_terminal ? "" : "\n");
+    fprintf(
+        stderr, "%s%.1f s  %s requests  %s/s  %.1f MB%s",
+        progress->is_terminal ? "\r\033[K" : "", state->elapsed_s,
+        cli_progress_count(state->n_replies, count),
+        cli_progress_count(
+            (uint64_t)((double)(state->n_replies - progress->shown_replies) / since_s),
+            rate),
+        (double)state->bytes_in * 1e-6, progress->is_terminal ? "" : "\n");
     progress->shown_s = state->elapsed_s;
     progress->shown_replies = state->n_replies;
 }
@@ -125,8 +126,8 @@ static bool fill_rings(struct bench_ring *rings, const struct run *run,
     return true;
 }
 
-static void print_text(const struct bench_load_result *r, const struct bench_cpu_time *cpu,
-                       const char *cpu_source)
+static void print_text(const struct bench_load_result *r,
+                       const struct bench_cpu_time *cpu, const char *cpu_source)
 {
     const struct bench_histogram *h = &r->latency_ns;
     char count[CLI_PROGRESS_COUNT_MAX], rate[CLI_PROGRESS_COUNT_MAX];
@@ -157,7 +158,8 @@ static void print_text(const struct bench_load_result *r, const struct bench_cpu
                r->n_nulls, r->n_empty);
 }
 
-static void print_json(const struct bench_load_result *r, const struct bench_cpu_time *cpu)
+static void print_json(const struct bench_load_result *r,
+                       const struct bench_cpu_time *cpu)
 {
     const struct bench_histogram *h = &r->latency_ns;
     double n = (double)r->n_replies;

@@ -18,10 +18,10 @@
 
 struct bench_scan {
     uint64_t n_replies;
-    uint64_t n_errors; /* anywhere inside replies */
-    uint64_t n_nulls;  /* $-1, *-1 and _, anywhere */
-    uint64_t n_empty;  /* replies that are an aggregate of nothing */
-    bool is_bad;       /* the stream cannot be followed; final */
+    uint64_t n_errors;               /* anywhere inside replies */
+    uint64_t n_nulls;                /* $-1, *-1 and _, anywhere */
+    uint64_t n_empty;                /* replies that are an aggregate of nothing */
+    bool is_bad;                     /* the stream cannot be followed; final */
     char error[BENCH_SCAN_TEXT_MAX]; /* text of the first error, cut off */
 
     /* private */

@@ -138,8 +138,21 @@ static void become(const struct bench_server *server, const char *cpus, pid_t pa
     if (getppid() != parent || (cpus != NULL && !bench_cpu_pin(cpus)))
         _exit(126);
     setpgid(0, 0); /* Ctrl-C is for the comparison, which then stops its servers */
-    execlp(server->program, server->program, "--port", port, "--bind", "127.0.0.1", "--save",
-           "", "--appendonly", "no", "--dir", server->folder, (char *)NULL);
+    const char *argv[] = {server->program,
+                          "--port",
+                          port,
+                          "--bind",
+                          "127.0.0.1",
+                          "--save",
+                          "",
+                          "--appendonly",
+                          "no",
+                          "--dir",
+                          server->folder,
+                          server->is_single ? "--threads" : NULL,
+                          "1",
+                          NULL};
+    execvp(server->program, (char *const *)argv);
     fprintf(stderr, "could not run \"%s\": %s\n", server->program, strerror(errno));
     _exit(127);
 }
@@ -213,26 +226,65 @@ static void clear(struct bench_server *server)
     server->at.host = "127.0.0.1";
 }
 
-bool bench_server_start(struct bench_server *server, enum bench_server_kind kind,
-                        const char *program, const char *cpus)
+static void end_process(struct bench_server *server)
 {
-    clear(server);
-    server->kind = kind;
-    server->program = program;
-    server->at.port = kind == BENCH_SERVER_YONDER ? 0 : free_port();
-    snprintf(server->folder, sizeof server->folder, "/tmp/yonder-bench-XXXXXX");
-    if (mkdtemp(server->folder) == NULL) {
-        server->folder[0] = '\0';
-        return fail(server, "no folder for the server", strerror(errno));
+    if (server->pid <= 0)
+        return;
+    kill(server->pid, SIGTERM);
+    int i = 0;
+    while (i < STOP_TRIES && waitpid(server->pid, NULL, WNOHANG) == 0) {
+        wait_a_little();
+        i++;
     }
+    if (i == STOP_TRIES) {
+        kill(server->pid, SIGKILL);
+        waitpid(server->pid, NULL, 0);
+    }
+    server->pid = 0;
+}
+
+static bool launch(struct bench_server *server, const char *cpus)
+{
+    server->at.port = server->kind == BENCH_SERVER_YONDER ? 0 : free_port();
     pid_t parent = getpid();
     server->pid = fork();
     if (server->pid == 0)
         become(server, cpus, parent);
     if (server->pid < 0)
         return fail(server, "fork", strerror(errno));
-    if (!wait_ready(server))
+    return wait_ready(server);
+}
+
+/* Does the server have threads, and more than one of them? */
+static bool has_threads(struct bench_server *server)
+{
+    struct yn_reply *reply = bench_server_ask(server, "CONFIG GET threads");
+    bool has = reply != NULL && reply->n_items == 2 &&
+               !(reply->items[1]->text.len == 1 && reply->items[1]->text.data[0] == '1');
+    yn_reply_free(reply);
+    return has;
+}
+
+bool bench_server_start(struct bench_server *server, enum bench_server_kind kind,
+                        const char *program, const char *cpus)
+{
+    clear(server);
+    server->kind = kind;
+    server->program = program;
+    snprintf(server->folder, sizeof server->folder, "/tmp/yonder-bench-XXXXXX");
+    if (mkdtemp(server->folder) == NULL) {
+        server->folder[0] = '\0';
+        return fail(server, "no folder for the server", strerror(errno));
+    }
+    if (!launch(server, cpus))
         return false;
+    if (kind == BENCH_SERVER_YONDER && has_threads(server)) {
+        cli_link_close(&server->link);
+        end_process(server);
+        server->is_single = true;
+        if (!launch(server, cpus))
+            return false;
+    }
     bench_cpu_open(&server->cpu, &server->at, server->pid);
     find_version(server);
     return true;
@@ -266,19 +318,7 @@ void bench_server_stop(struct bench_server *server)
 {
     cli_link_close(&server->link);
     bench_cpu_close(&server->cpu);
-    if (server->pid > 0) {
-        kill(server->pid, SIGTERM);
-        int i = 0;
-        while (i < STOP_TRIES && waitpid(server->pid, NULL, WNOHANG) == 0) {
-            wait_a_little();
-            i++;
-        }
-        if (i == STOP_TRIES) {
-            kill(server->pid, SIGKILL);
-            waitpid(server->pid, NULL, 0);
-        }
-        server->pid = 0;
-    }
+    end_process(server);
     remove_folder(server);
     server->folder[0] = '\0';
 }

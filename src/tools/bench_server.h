@@ -11,18 +11,20 @@ enum bench_server_kind { BENCH_SERVER_YONDER, BENCH_SERVER_REDIS, BENCH_SERVER_R
 struct bench_server {
     enum bench_server_kind kind;
     const char *program; /* borrowed; NULL for one that runs already */
+    bool is_single;      /* started with --threads 1 */
     pid_t pid;           /* of the process that was started, or 0 */
     struct cli_options at;
     struct cli_link link; /* for questions */
     struct bench_cpu cpu;
-    char folder[64];      /* its working folder, removed at the end */
-    char name[64];        /* "yonder", "redis", "valkey", ... */
+    char folder[64]; /* its working folder, removed at the end */
+    char name[64];   /* "yonder", "redis", "valkey", ... */
     char version[64];
     char error[512];
 };
 
 /* Starts program in a folder of its own, without persistence, on a free port, on the
- * processors of a list (NULL: any); it ends with this process. Returns when it answers. */
+ * processors of a list (NULL: any); it ends with this process. Yonder runs on one thread,
+ * whatever its default is. Returns when it answers. */
 bool bench_server_start(struct bench_server *server, enum bench_server_kind kind,
                         const char *program, const char *cpus);
 /* Connects to a server that runs. */
@@ -30,8 +32,8 @@ bool bench_server_join(struct bench_server *server, const struct cli_options *at
 /* Stops a server that was started; leaves one that ran. */
 void bench_server_stop(struct bench_server *server);
 
-/* Sends a command of words separated by blanks. Returns the reply, which the caller frees,
- * or NULL (told in server->error). Error replies are replies. */
+/* Sends a command of words separated by blanks. Returns the reply, which the caller
+ * frees, or NULL (told in server->error). Error replies are replies. */
 struct yn_reply *bench_server_ask(struct bench_server *server, const char *command);
 /* The same for commands that must not fail. */
 bool bench_server_do(struct bench_server *server, const char *command);

@@ -1,7 +1,7 @@
 /*
- * A template is compiled to pieces: fixed text, placeholders, and ends of words. To make a
- * request the pieces are run into a scratch buffer that holds the words back to back, and
- * the words are then written as a command.
+ * A template is compiled to pieces: fixed text, placeholders, and ends of words. To make
+ * a request the pieces are run into a scratch buffer that holds the words back to back,
+ * and the words are then written as a command.
  */
 #include "tools/bench_template.h"
 
@@ -250,10 +250,10 @@ static bool parse_placeholder(struct bench_template *template, struct yn_bytes i
         bool is_whole_word;
     } names[] = {
         {"member", PIECE_MEMBER, false}, {"index", PIECE_INDEX, false},
-        {"lon", PIECE_LON, false},
-        {"lat", PIECE_LAT, false},       {"bytes", PIECE_BYTES, false},
-        {"near", PIECE_NEAR_KM, true},   {"from", PIECE_FROM, true},
-        {"point", PIECE_POINT, true},    {"move", PIECE_MOVE, true},
+        {"lon", PIECE_LON, false},       {"lat", PIECE_LAT, false},
+        {"bytes", PIECE_BYTES, false},   {"near", PIECE_NEAR_KM, true},
+        {"from", PIECE_FROM, true},      {"point", PIECE_POINT, true},
+        {"move", PIECE_MOVE, true},
     };
     const char *colon = memchr(inside.data, ':', inside.len);
     size_t name_len = colon != NULL ? (size_t)(colon - inside.data) : inside.len;
@@ -527,8 +527,8 @@ static void write_request(const struct request *request, struct yn_buf *out)
     size_t at = 0;
     yn_write_array(out, request->n_words);
     for (size_t i = 0; i < request->n_words; i++) {
-        yn_write_bulk(out, (struct yn_bytes){request->text.data + at,
-                                             request->ends[i] - at});
+        yn_write_bulk(out,
+                      (struct yn_bytes){request->text.data + at, request->ends[i] - at});
         at = request->ends[i];
     }
 }

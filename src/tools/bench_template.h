@@ -36,8 +36,8 @@ struct bench_ring {
     size_t next;     /* batch to send next; a run goes on where the last one ended */
 };
 
-/* Fills a ring with about n_requests, a multiple of the pipeline. `part` of n_parts: rings
- * of threads that run together differ. Returns false when memory is out. */
+/* Fills a ring with about n_requests, a multiple of the pipeline. `part` of n_parts:
+ * rings of threads that run together differ. Returns false when memory is out. */
 bool bench_ring_fill(struct bench_ring *ring, const struct bench_template *template,
                      uint64_t seed, unsigned part, uint64_t n_requests, size_t pipeline);
 void bench_ring_clear(struct bench_ring *ring);

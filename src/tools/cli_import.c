@@ -398,6 +398,9 @@ static bool fail_without_column(struct import *import, int column,
                                                                  ? name.len
                                                                  : SHOWN_LEN_MAX});
     }
+    if (row->n_fields == 1)
+        cli_print_text(&text, " (if fields are not separated by commas, say how with "
+                              "--delimiter)");
     cli_print_bytes(&text, (struct yn_bytes){"", 1});
     fail(import, text.failed ? "out of memory" : text.data);
     yn_buf_clear(&text);

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -284,6 +285,46 @@ class TestCompare:
         out, _ = bench("compare", *self.QUICK, "--test", "geopos$", "--baseline-program",
                        servers.binary("yonder-server"))
         assert "2 rows: 2 succeeded" in out
+
+    def test_interrupted(self):
+        """Ctrl-C while a key is loaded: servers are stopped, rows are told as pending."""
+        process = subprocess.Popen(
+            [BENCH, "compare", "--points", "50M", "--test", "geodist$|geopos$"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)})
+        while "loading key" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert "3 rows: 0 succeeded, 1 failed, 2 pending" in out
+
+    def test_unknown_revision(self):
+        for revision in ("no-such-revision", "-x", "a;b"):
+            _, err = bench("compare", *self.QUICK, "--baseline", revision, status=2)
+            assert "revision" in err or "does not know" in err
+
+    def test_history(self, tmp_path):
+        paths = [tmp_path / f"{i}.json" for i in range(3)]
+        bench("compare", *self.QUICK, "--test", "^ping", "--json", paths[0])
+        report = json.loads(paths[0].read_text())
+        for i, path in enumerate(paths):
+            report["date"], report["commit"] = f"202{9 - i}", f"<commit{i}"
+            path.write_text(json.dumps(report))
+        out, _ = bench("history", *paths)
+        assert out.count("<svg") == len(report["rows"]) == 2
+        labels = re.findall(r'middle">([^<]*)<', out)[:3]
+        assert labels == ["&lt;commit"] * 3
+        assert re.findall(r"commit(\d),", out)[:3] == ["2", "1", "0"]
+        bench("history", *paths, "--html", tmp_path / "page")
+        assert (tmp_path / "page").read_text() == out
+        report["points"] = 1
+        paths[0].write_text(json.dumps(report))
+        assert bench("history", *paths)[0].count("<h2>") == 2
+        paths[1].write_text("{}")
+        bench("history", *paths, status=2)
+        bench("history", status=2)
+        bench("history", tmp_path / "none", status=2)
 
     def test_wrong_answers_fail_the_row(self, fake):
         """A peer that says OK to everything has no member in its key."""
