@@ -178,7 +178,7 @@ void cmd_reply_wrong_arity(struct cmd_call *call);
 bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
                             struct yn_zset **out_set);
 
-/* Texts that clients see, in one place. */
+/* Texts of errors that several commands give. */
 #define CMD_ERR_WRONGTYPE \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
 #define CMD_ERR_SYNTAX "ERR syntax error"

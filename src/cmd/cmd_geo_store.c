@@ -9,18 +9,15 @@
 #include "cmd/cmd_geo.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "core/bytes.h"
 
 static int compare_entries(const void *a, const void *b)
 {
     const struct yn_entry *x = a, *y = b;
     if (x->score != y->score)
         return x->score < y->score ? -1 : 1;
-    size_t common = x->member.len < y->member.len ? x->member.len : y->member.len;
-    int order = common == 0 ? 0 : memcmp(x->member.data, y->member.data, common);
-    if (order != 0)
-        return order;
-    return (x->member.len > y->member.len) - (x->member.len < y->member.len);
+    return yn_bytes_compare(x->member, y->member);
 }
 
 /* Runs the search and collects its results as entries in ascending order. Their members

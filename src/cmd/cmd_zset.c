@@ -189,20 +189,19 @@ void cmd_zrevrank(struct cmd_call *call)
 
 /* ---- scanning ---- */
 
-/* A set that keeps to these limits counts as small: its scores print in another way. */
-#define COMPACT_ENTRIES_MAX 128
-#define COMPACT_MEMBER_MAX 64
-
-static bool is_compact(const struct yn_zset *set)
+/* Small sets print their scores in another way. */
+static bool is_compact(struct host *h, const struct yn_zset *set)
 {
     struct yn_cursor cursor;
-    if (yn_zset_count(set) > COMPACT_ENTRIES_MAX)
+    size_t n = yn_zset_count(set), longest_len = 0;
+    if (!host_zset_is_compact(h, n, 0)) /* large sets are not walked through */
         return false;
     bool has_entry = yn_cursor_seek(&cursor, yn_zset_view(set), 0);
-    for (; has_entry; has_entry = yn_cursor_next(&cursor))
-        if (yn_cursor_entry(&cursor).member.len > COMPACT_MEMBER_MAX)
-            return false;
-    return true;
+    for (; has_entry; has_entry = yn_cursor_next(&cursor)) {
+        size_t len = yn_cursor_entry(&cursor).member.len;
+        longest_len = len > longest_len ? len : longest_len;
+    }
+    return host_zset_is_compact(h, n, longest_len);
 }
 
 /* What one step of the scan found: it is counted before it is sent. */
@@ -250,7 +249,7 @@ void cmd_zscan(struct cmd_call *call)
         host_reply_error(h, CMD_ERR_NOMEM);
         return;
     }
-    bool compact = is_compact(set);
+    bool compact = is_compact(call->host, set);
     const struct yn_entry *entries = scan.found.items;
     scan_reply_cursor(h, next);
     host_reply_array(h, scan.found.n * 2);

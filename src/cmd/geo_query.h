@@ -20,9 +20,13 @@ struct geo_query {
 /*
  * Each parses the words behind the key and fails the cursor at the first thing that is
  * wrong. `set` is the key's set, where members are looked up; NULL when there is no such
- * key. georadius:          longitude latitude radius unit [options] georadius_bymember:
- * member radius unit [options] geosearch:          clauses and options; with is_store
- * those of GEOSEARCHSTORE `allows_store`: STORE and STOREDIST are options.
+ * key. `allows_store`: STORE and STOREDIST are options.
+ *
+ * georadius: longitude, latitude, radius, unit, options.
+ *
+ * bymember: member, radius, unit, options.
+ *
+ * geosearch: clauses and options; with is_store those of GEOSEARCHSTORE.
  */
 bool geo_query_parse_georadius(struct geo_query *query, struct cmd_args *args,
                                bool allows_store);

@@ -34,6 +34,8 @@ void host_reply_score(struct host *h, double score);
 /* A score as ZSCAN shows it: always a bulk. `compact`: the set is small (Redis
  * keeps those in another form and prints them in another way). */
 void host_reply_scan_score(struct host *h, double score, bool compact);
+/* Whether a set of n members, the longest of so many bytes, counts as small. */
+bool host_zset_is_compact(struct host *h, size_t n_members, size_t longest_len);
 /* A coordinate in degrees: bulk in RESP2, double in RESP3; text by `coordinate-format`.
  */
 void host_reply_coordinate(struct host *h, double degrees);

@@ -35,7 +35,6 @@
 
 #include "core/kernel.h"
 
-#define HALF_RAD_PER_DEG (YN_RAD_PER_DEG / 2)
 #define FLOAT_HALF_MAX 0.12f
 #define FLOAT_BAND_MAX 0.05
 #define N_MAX (YN_LEAF_ENTRIES_MAX + 1)
@@ -71,7 +70,7 @@ static inline double short_way(double deg)
 
 static inline double sin_squared_half(double deg)
 {
-    return sin_squared(deg * HALF_RAD_PER_DEG);
+    return sin_squared(deg * YN_HALF_RAD_PER_DEG);
 }
 
 static inline double cos_of_lat(double lat_deg)
@@ -128,12 +127,6 @@ static void measure(const struct yn_region *region, const struct yn_rects *rects
     }
 }
 
-/* Room for the rounding of a bound: the terms of yn_band_of_a. */
-static inline double slack(double a)
-{
-    return 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
-}
-
 static void kernel_bounds(const struct yn_region *region, const struct yn_rects *rects,
                           size_t n, double *out_min_a, double *out_max_a)
 {
@@ -144,8 +137,8 @@ static void kernel_bounds(const struct yn_region *region, const struct yn_rects 
                      region->cos_lat * s.cos_low[i] * sin_squared_half(s.lon_low[i]);
         double high = sin_squared_half(s.lat_high[i]) +
                       region->cos_lat * s.cos_high[i] * sin_squared_half(s.lon_high[i]);
-        out_min_a[i] = low - slack(low);
-        out_max_a[i] = high + slack(high);
+        out_min_a[i] = low - yn_a_slack(low);
+        out_max_a[i] = high + yn_a_slack(high);
     }
 }
 
@@ -169,9 +162,9 @@ static void relate_box(const struct yn_region *region, const struct yn_rects *re
         double low = s.cos_low[i] * s.cos_low[i] * sin_squared_half(s.lon_low[i]);
         double high = s.cos_high[i] * s.cos_high[i] * sin_squared_half(s.lon_high[i]);
         bool is_out = (s.lat_low[i] > region->dlat_deg.out) |
-                      (low - slack(low) > region->parallel.out);
+                      (low - yn_a_slack(low) > region->parallel.out);
         bool is_in = (s.lat_high[i] < region->dlat_deg.in) &
-                     (high + slack(high) < region->parallel.in);
+                     (high + yn_a_slack(high) < region->parallel.in);
         out_relations[i] = is_out ? YN_OUTSIDE : is_in ? YN_INSIDE : YN_CROSSING;
     }
 }
@@ -303,8 +296,8 @@ static void frame_of(const struct yn_region *region, const struct yn_leaf *leaf,
                      struct frame *out)
 {
     const struct yn_rect *rect = &leaf->rect;
-    const double lat_factor = YN_LAT_SPAN_DEG / YN_CELL_AXIS_MAX * HALF_RAD_PER_DEG;
-    const double lon_factor = YN_LON_SPAN_DEG / YN_CELL_AXIS_MAX * HALF_RAD_PER_DEG;
+    const double lat_factor = YN_LAT_SPAN_DEG / YN_CELL_AXIS_MAX * YN_HALF_RAD_PER_DEG;
+    const double lon_factor = YN_LON_SPAN_DEG / YN_CELL_AXIS_MAX * YN_HALF_RAD_PER_DEG;
     bool is_narrow = leaf->head.format == YN_LEAF_NARROW;
     double lat0 = cells_of_deg(region->shape.center.lat, YN_LAT_MAX_DEG);
     double lon0 = cells_of_deg(region->shape.center.lon, YN_LON_MAX_DEG);
@@ -403,7 +396,7 @@ static bool test_box_float(const struct yn_region *region, const struct yn_leaf 
         return false;
     half_angles(leaf, &frame, y, x);
     const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
-    const float lat_factor = (float)HALF_RAD_PER_DEG;
+    const float lat_factor = (float)YN_HALF_RAD_PER_DEG;
     /* latitude: the error of y is far below a thousandth of its size, plus e */
     const float e = (float)(frame.half_max * 0x1p-21);
     const float lat_in = (float)region->dlat_deg.in * lat_factor * (1 - 1e-5f) - e;

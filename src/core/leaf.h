@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "core/bytes.h"
 #include "core/geodesy.h"
 #include "yonder.h"
 
@@ -124,13 +125,6 @@ static inline double yn_score_of_key(uint64_t key)
     double score;
     memcpy(&score, &bits, sizeof score);
     return score;
-}
-
-static inline int yn_bytes_compare(struct yn_bytes a, struct yn_bytes b)
-{
-    size_t n = a.len < b.len ? a.len : b.len;
-    int c = n > 0 ? memcmp(a.data, b.data, n) : 0;
-    return c != 0 ? c : (a.len > b.len) - (a.len < b.len);
 }
 
 /* ---- wire form ---- */

@@ -27,7 +27,6 @@
 
 #include <math.h>
 
-#define HALF_RAD_PER_DEG (YN_RAD_PER_DEG / 2)
 #define ANTIPODE_A (1 - 1e-12)
 #define EVERYWHERE 2.0 /* above every a */
 
@@ -35,8 +34,7 @@
 
 struct yn_band yn_band_of_a(double a)
 {
-    double width = 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
-    struct yn_band band = {a - width, a + width};
+    struct yn_band band = {a - yn_a_slack(a), a + yn_a_slack(a)};
     if (band.out > ANTIPODE_A)
         band.out = EVERYWHERE;
     return band;
@@ -192,7 +190,7 @@ static double square(double x)
 
 static double a_at(const struct yn_region *region, double lat_deg, double sin2_half_dlon)
 {
-    double u = sin((lat_deg - region->shape.center.lat) * HALF_RAD_PER_DEG);
+    double u = sin((lat_deg - region->shape.center.lat) * YN_HALF_RAD_PER_DEG);
     return u * u + region->cos_lat * cos(yn_rad_from_deg(lat_deg)) * sin2_half_dlon;
 }
 
@@ -205,7 +203,7 @@ static double psi_deg(const struct yn_region *region, double dlon_deg)
 static double min_a(const struct yn_region *region, const struct yn_bounds *b)
 {
     double dlon = min_dlon_deg(b, region->shape.center.lon);
-    double h = square(sin(dlon * HALF_RAD_PER_DEG));
+    double h = square(sin(dlon * YN_HALF_RAD_PER_DEG));
     double psi = dlon == 0 ? region->shape.center.lat : psi_deg(region, dlon);
     if (b->lat_min <= psi && psi <= b->lat_max)
         return a_at(region, psi, h);
@@ -215,7 +213,7 @@ static double min_a(const struct yn_region *region, const struct yn_bounds *b)
 static double max_a(const struct yn_region *region, const struct yn_bounds *b)
 {
     double dlon = max_dlon_deg(b, region->shape.center.lon);
-    double h = square(sin(dlon * HALF_RAD_PER_DEG));
+    double h = square(sin(dlon * YN_HALF_RAD_PER_DEG));
     double a = fmax(a_at(region, b->lat_min, h), a_at(region, b->lat_max, h));
     if (dlon > 90) {
         double psi = psi_deg(region, dlon);
@@ -226,34 +224,28 @@ static double max_a(const struct yn_region *region, const struct yn_bounds *b)
     return a;
 }
 
-/* Room for the rounding of a bound: the terms of the band once more. */
-static double slack(double a)
-{
-    return 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
-}
-
 double yn_region_min_a(const struct yn_region *region, const struct yn_rect *rect)
 {
     struct yn_bounds b = bounds_of(rect);
     double a = min_a(region, &b);
-    return a - slack(a);
+    return a - yn_a_slack(a);
 }
 
 double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rect)
 {
     struct yn_bounds b = bounds_of(rect);
     double a = max_a(region, &b);
-    return a + slack(a);
+    return a + yn_a_slack(a);
 }
 
 static enum yn_relation relate_circle(const struct yn_region *region,
                                       const struct yn_bounds *b)
 {
     double low = min_a(region, b);
-    if (low - slack(low) > region->circle.out)
+    if (low - yn_a_slack(low) > region->circle.out)
         return YN_OUTSIDE;
     double high = max_a(region, b);
-    return high + slack(high) < region->circle.in ? YN_INSIDE : YN_CROSSING;
+    return high + yn_a_slack(high) < region->circle.in ? YN_INSIDE : YN_CROSSING;
 }
 
 static enum yn_relation relate_box(const struct yn_region *region,
@@ -267,14 +259,14 @@ static enum yn_relation relate_box(const struct yn_region *region,
     double cos_1 = cos(yn_rad_from_deg(b->lat_min)),
            cos_2 = cos(yn_rad_from_deg(b->lat_max));
     double cos_max = b->lat_min <= 0 && b->lat_max >= 0 ? 1 : fmax(cos_1, cos_2);
-    double s_min = sin(min_dlon_deg(b, center.lon) * HALF_RAD_PER_DEG);
+    double s_min = sin(min_dlon_deg(b, center.lon) * YN_HALF_RAD_PER_DEG);
     double low = square(fmin(cos_1, cos_2) * s_min);
-    if (low - slack(low) > region->parallel.out)
+    if (low - yn_a_slack(low) > region->parallel.out)
         return YN_OUTSIDE;
-    double s_max = sin(max_dlon_deg(b, center.lon) * HALF_RAD_PER_DEG);
+    double s_max = sin(max_dlon_deg(b, center.lon) * YN_HALF_RAD_PER_DEG);
     double high = square(cos_max * s_max);
     double max_dlat = fmax(b->lat_max - center.lat, center.lat - b->lat_min);
-    return max_dlat < region->dlat_deg.in && high + slack(high) < region->parallel.in
+    return max_dlat < region->dlat_deg.in && high + yn_a_slack(high) < region->parallel.in
                ? YN_INSIDE
                : YN_CROSSING;
 }

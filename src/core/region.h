@@ -10,6 +10,8 @@
 #ifndef YN_REGION_H
 #define YN_REGION_H
 
+#include <math.h>
+
 #include "core/leaf.h"
 #include "core/polygon.h"
 
@@ -51,6 +53,15 @@ void yn_region_relate_polygon(const struct yn_region *region,
  * rectangle. */
 double yn_region_min_a(const struct yn_region *region, const struct yn_rect *rect);
 double yn_region_max_a(const struct yn_region *region, const struct yn_rect *rect);
+
+#define YN_HALF_RAD_PER_DEG (YN_RAD_PER_DEG / 2)
+
+/* How far a computed a may be from the one of the exact predicate: see region.c. All
+ * certainty rests on this one expression. */
+static inline double yn_a_slack(double a)
+{
+    return 8e-15 * sqrt(a) + 1e-28 + 1e-12 * a;
+}
 
 /* The haversine a of a distance, and the band in which a computed a may stand for it. */
 double yn_a_of_distance_m(double distance_m);

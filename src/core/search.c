@@ -303,19 +303,11 @@ static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
     return status == YN_OK ? sort_plan(search) : status;
 }
 
-/* The allocator of a view's set: the live view is the first field of its tree. */
-static const struct yn_allocator *hook_of(const struct yn_view *view)
-{
-    const struct yn_tree *tree =
-        view->tree != NULL ? view->tree : (const struct yn_tree *)(const void *)view;
-    return tree->mem.hook;
-}
-
 enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
                              struct yn_search **out_search)
 {
     struct yn_region region;
-    const struct yn_allocator *hook = hook_of(view);
+    const struct yn_allocator *hook = view->tree->mem.hook;
     enum yn_status status = yn_region_init(&region, &query->shape);
     if (status != YN_OK)
         return status;

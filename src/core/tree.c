@@ -129,6 +129,7 @@ void yn_tree_init(struct yn_tree *tree, const struct yn_options *options)
     memset(tree, 0, sizeof *tree);
     yn_mem_init(&tree->mem, options);
     tree->epoch = 1;
+    tree->live.tree = tree;
 }
 
 void yn_subtree_visit(struct yn_node *node, yn_node_fn visit, void *ctx)

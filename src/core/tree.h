@@ -24,8 +24,8 @@ struct yn_inner {
 struct yn_view {
     struct yn_node *root; /* NULL: empty */
     size_t count;
-    uint64_t epoch;       /* frozen: shows nodes born up to here */
-    struct yn_tree *tree; /* NULL in the live view */
+    uint64_t epoch; /* frozen: shows nodes born up to here */
+    struct yn_tree *tree;
     struct yn_view *older, *newer;
     struct yn_node *retired; /* what this view, and no newer one, still needs */
 };

@@ -10,6 +10,7 @@
  */
 #include "server/conn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

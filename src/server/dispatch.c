@@ -1,5 +1,6 @@
 #include "server/dispatch.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -86,6 +86,13 @@ void host_reply_scan_score(struct host *h, double score, bool compact)
     yn_write_bulk(h->out, (struct yn_bytes){text, len});
 }
 
+bool host_zset_is_compact(struct host *h, size_t n_members, size_t longest_len)
+{
+    const struct config *config = &h->loop->server->config;
+    return n_members <= (uint64_t)config->zset_max_listpack_entries &&
+           longest_len <= (uint64_t)config->zset_max_listpack_value;
+}
+
 void host_reply_coordinate(struct host *h, double degrees)
 {
     char text[YN_NUM_FIXED17_MAX];

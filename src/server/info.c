@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd_args.h"
+#include "core/kernel.h"
 #include "resp/write.h"
 #include "server/commands.h"
 #include "server/conn.h"
@@ -70,6 +71,7 @@ static void add_server(const struct server *s, struct yn_buf *out)
     uname(&os);
     line(out, "redis_version:%s", SERVER_REDIS_VERSION);
     line(out, "yonder_version:%s", SERVER_VERSION);
+    line(out, "yonder_kernel:%s", yn_kernel()->name);
     line(out, "redis_mode:standalone");
     line(out, "os:%s %s %s", os.sysname, os.release, os.machine);
     line(out, "arch_bits:%zu", sizeof(void *) * 8);

@@ -343,6 +343,12 @@ void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
     yn_buf_append(&h->reply, wire.data, wire.len);
 }
 
+bool host_zset_is_compact(struct host *h, size_t n_members, size_t longest_len)
+{
+    (void)h;
+    return n_members <= 128 && longest_len <= 64;
+}
+
 bool host_reply_nests_pairs(struct host *h)
 {
     return h->resp == 3;

@@ -145,6 +145,15 @@ def test_zscan_scores_by_size_of_the_set(client, rng):
             assert texts[b"%d" % i] == text(score)
 
 
+def test_what_counts_as_small_is_configured(client):
+    client.command("ZADD", "k", "0.1", "a", "0.2", "b")
+    for entries, text in ((2, b"0.1"), (1, b"%.17g" % 0.1)):
+        client.command("CONFIG", "SET", "zset-max-listpack-entries", entries)
+        found, _ = scan_all(client, key=b"k")
+        assert dict(zip(found[::2], found[1::2]))[b"a"] == text
+    client.command("CONFIG", "SET", "zset-max-listpack-entries", 128)
+
+
 def test_zscan_match_and_count(client):
     client.batch([[b"ZADD", b"k", b"%d" % i, b"m%d" % i] for i in range(500)])
     found, _ = scan_all(client, "MATCH", "m1?", key=b"k")
