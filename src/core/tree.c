@@ -217,6 +217,14 @@ static size_t inner_find(const struct yn_inner *inner, uint64_t key,
     return low > 0 ? low - 1 : 0;
 }
 
+/* Asks for a leaf's header and positions at once; which members will be looked at is not
+ * known. */
+static void leaf_prefetch(const struct yn_node *leaf)
+{
+    for (size_t at = 0; at < 512; at += 64)
+        __builtin_prefetch((const char *)leaf + at);
+}
+
 void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
                   struct yn_path *out_path)
 {
@@ -236,6 +244,8 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
         out_path->slot[out_path->depth++] = (uint16_t)slot;
         node = inner->child[slot];
     }
+    /* for speed only: the search in the leaf would miss the cache at every step */
+    leaf_prefetch(node);
     out_path->leaf = yn_as_leaf(node);
     out_path->i = yn_leaf_lower_bound(out_path->leaf, key, member, &out_path->is_found);
 }
@@ -864,9 +874,8 @@ void yn_tree_prefetch(const struct yn_view *view, uint64_t key)
         }
         node = inner->child[low > 0 ? low - 1 : 0];
     }
-    /* header and positions; which members will be looked at is not known */
-    for (size_t at = 0; node != NULL && at < 512; at += 64)
-        __builtin_prefetch((const char *)node + at);
+    if (node != NULL)
+        leaf_prefetch(node);
 }
 
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,
