@@ -2,7 +2,7 @@
  * dict.c: an extendible hash table of eight-byte entries.
  *
  * Main table. The top bits of the hash choose a segment through a directory; a
- * segment has up to 512 buckets of eight entries, one cache line each. An entry
+ * segment has up to 256 buckets of eight entries, one cache line each. An entry
  * stands in one of two buckets: b1 from the low bits of the hash, or b2 = b1 ^
  * f(tag), so that it can move between the two without its hash (partial-key
  * cuckoo hashing; Fan, Andersen, Kaminsky, Mitzenmacher, CoNEXT 2014). A full
@@ -35,7 +35,8 @@
 #include <xxhash.h>
 
 #ifndef YN_DICT_BUCKET_BITS_MAX
-#define YN_DICT_BUCKET_BITS_MAX 9 /* 512 buckets: 32 KB a segment */
+#define YN_DICT_BUCKET_BITS_MAX \
+    8 /* 256 buckets: 16 KB a segment, refreshed in a millisecond */
 #endif
 #define BUCKET_BITS_MIN 2
 #define SLOTS 8

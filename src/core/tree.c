@@ -838,6 +838,21 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
 
 /* ---- visiting ---- */
 
+/* The last child that starts below the key, where its first entry may be; 0 when none
+ * does. */
+static size_t child_before(const struct yn_inner *inner, uint64_t key)
+{
+    size_t low = 0, high = inner->head.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (inner->key[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
 static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn visit,
                           void *ctx)
 {
@@ -850,10 +865,7 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
         return true;
     }
     const struct yn_inner *inner = yn_as_inner(node);
-    size_t first = 0;
-    while (first + 1 < node->n && inner->key[first + 1] < key)
-        first++;
-    for (size_t i = first; i < node->n && inner->key[i] <= key; i++)
+    for (size_t i = child_before(inner, key); i < node->n && inner->key[i] <= key; i++)
         if (!visit_subtree(inner->child[i], key, visit, ctx))
             return false;
     return true;
@@ -864,15 +876,7 @@ void yn_tree_prefetch(const struct yn_view *view, uint64_t key)
     const struct yn_node *node = view->root;
     while (node != NULL && node->level > 0) {
         const struct yn_inner *inner = yn_as_inner(node);
-        size_t low = 0, high = node->n;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (inner->key[middle] < key)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        node = inner->child[low > 0 ? low - 1 : 0];
+        node = inner->child[child_before(inner, key)];
     }
     if (node != NULL)
         leaf_prefetch(node);

@@ -22,10 +22,10 @@
 /* Answers that are queued beyond this stop further commands until the client reads. */
 #define OUT_HIGH ((size_t)1024 * 1024)
 /* Time after which a connection lets the others have a turn. */
-#define SLICE_NS ((uint64_t)4 * 1000 * 1000)
+#define SLICE_NS ((uint64_t)1000 * 1000)
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
-#define ITERATION_NS ((uint64_t)2 * 1000 * 1000)
+#define ITERATION_NS ((uint64_t)500 * 1000)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
 /* A buffer larger than this is given back when it is empty. */

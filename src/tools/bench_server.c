@@ -119,15 +119,17 @@ static int free_port(void)
     return port;
 }
 
-static void log_path(const struct bench_server *server, char out_path[96])
+#define LOG_PATH_MAX (sizeof((struct bench_server *)0)->folder + 8)
+
+static void log_path(const struct bench_server *server, char out_path[LOG_PATH_MAX])
 {
-    snprintf(out_path, 96, "%s/log", server->folder);
+    snprintf(out_path, LOG_PATH_MAX, "%s/log", server->folder);
 }
 
 /* In the child: becomes the server. */
 static void become(const struct bench_server *server, const char *cpus, pid_t parent)
 {
-    char port[16], path[96];
+    char port[16], path[LOG_PATH_MAX];
     log_path(server, path);
     snprintf(port, sizeof port, "%d", server->at.port);
     int log = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -161,7 +163,7 @@ static void become(const struct bench_server *server, const char *cpus, pid_t pa
 static bool read_port(struct bench_server *server)
 {
     static const char mark[] = "ready to accept connections on ";
-    char path[96], line[512];
+    char path[LOG_PATH_MAX], line[512];
     log_path(server, path);
     FILE *file = fopen(path, "r");
     bool is_found = false;
@@ -192,7 +194,7 @@ static bool is_ready(struct bench_server *server)
 
 static void tell_log(struct bench_server *server)
 {
-    char path[96], text[256] = "";
+    char path[LOG_PATH_MAX], text[256] = "";
     log_path(server, path);
     FILE *file = fopen(path, "r");
     if (file != NULL) {
@@ -271,7 +273,15 @@ bool bench_server_start(struct bench_server *server, enum bench_server_kind kind
     clear(server);
     server->kind = kind;
     server->program = program;
-    snprintf(server->folder, sizeof server->folder, "/tmp/yonder-bench-XXXXXX");
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0')
+        parent = "/tmp";
+    int len =
+        snprintf(server->folder, sizeof server->folder, "%s/yonder-bench-XXXXXX", parent);
+    if (len < 0 || (size_t)len >= sizeof server->folder) {
+        server->folder[0] = '\0';
+        return fail(server, "no folder for the server", "TMPDIR is too long");
+    }
     if (mkdtemp(server->folder) == NULL) {
         server->folder[0] = '\0';
         return fail(server, "no folder for the server", strerror(errno));
@@ -306,7 +316,7 @@ bool bench_server_join(struct bench_server *server, const struct cli_options *at
 
 static void remove_folder(const struct bench_server *server)
 {
-    char path[96];
+    char path[LOG_PATH_MAX];
     if (server->folder[0] == '\0')
         return;
     log_path(server, path);

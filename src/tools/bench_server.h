@@ -16,8 +16,8 @@ struct bench_server {
     struct cli_options at;
     struct cli_link link; /* for questions */
     struct bench_cpu cpu;
-    char folder[64]; /* its working folder, removed at the end */
-    char name[64];   /* "yonder", "redis", "valkey", ... */
+    char folder[256]; /* its working folder, removed at the end */
+    char name[64];    /* "yonder", "redis", "valkey", ... */
     char version[64];
     char error[512];
 };

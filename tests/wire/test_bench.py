@@ -16,7 +16,7 @@ import servers
 BENCH = servers.binary("yonder-bench")
 
 
-def bench(*words, status=0, timeout=120):
+def bench(*words, status=0, timeout=120, **environment):
     """Runs the program; returns (standard output, standard error)."""
     done = subprocess.run(
         [str(BENCH), *map(str, words)],
@@ -24,7 +24,8 @@ def bench(*words, status=0, timeout=120):
         text=True,
         timeout=timeout,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)},
+        env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT),
+             **{name: str(value) for name, value in environment.items()}},
     )
     assert done.returncode == status, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout, done.stderr
@@ -339,12 +340,14 @@ class TestCompare:
         _, err = bench("compare", *self.QUICK, "--server", "/nowhere/yonder", status=2)
         assert "could not run" in err
 
-    def test_no_server_is_left(self):
-        def ours():
-            found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True)
-            return [line for line in found.stdout.splitlines() if "/tmp/yonder-bench-" in line]
+    def test_no_server_is_left(self, tmp_path):
+        """Its servers run in a folder of their own under TMPDIR."""
 
-        before = ours()
-        bench("compare", *self.QUICK, "--test", "^ping$")
-        bench("compare", *self.QUICK, "--redis", "/nowhere/redis-server", status=2)
-        assert [line for line in ours() if line not in before] == []
+        def left():
+            found = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True)
+            return [line for line in found.stdout.splitlines() if str(tmp_path) in line]
+
+        bench("compare", *self.QUICK, "--test", "^ping$", TMPDIR=tmp_path)
+        bench("compare", *self.QUICK, "--redis", "/nowhere/redis-server", status=2,
+              TMPDIR=tmp_path)
+        assert left() == [] and list(tmp_path.iterdir()) == []

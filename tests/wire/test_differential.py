@@ -118,6 +118,7 @@ class EpochRun:
 
     def __init__(self, pair, seed, counts):
         self.pair, self.seed, self.counts = pair, seed, counts
+        self.differ = set()  # keys whose content differs in an allowed way
         self.rng = random.Random(seed)
         self.epoch = generate.Epoch(self.rng)
         self.history = []  # every writing command since the flush
@@ -154,6 +155,14 @@ class EpochRun:
                     continue
                 self.fail_write(self.history + commands[: i + 1], ours, theirs, resp)
         self.history += commands
+        self.note_stores(commands)
+
+    def note_stores(self, commands):
+        """Stored without a look at what was stored: it may differ as a search may."""
+        for words in commands:
+            query = parse_query(words)
+            if query is not None and query.store is not None:
+                self.differ.add(query.store)
 
     def read(self, commands, resp):
         self.n_commands += len(commands)
@@ -185,6 +194,7 @@ class EpochRun:
             if found:
                 self.replay(commands)
         self.history += commands
+        self.note_stores(commands)
 
     def replay(self, more):
         """Brings both servers to where they were after these commands."""
@@ -211,20 +221,19 @@ class EpochRun:
             self.history += commands[::2]
             return
         ours, theirs = answers
-        differ = set()  # destinations of allowed differences
         for i in range(0, len(commands), 2):
             mine, other = (b"".join(side[i : i + 2]) for side in (ours, theirs))
             destination = commands[i + 1][1]
             if (
                 ours[i] == theirs[i]
                 and ours[i].startswith(b"-")
-                and destination in differ
+                and destination in self.differ
             ):
                 continue  # refused: what was stored before still stands
-            differ.discard(destination)
+            self.differ.discard(destination)
             if mine != other:
                 self.explain_or_fail(commands[i], mine, other, resp)
-                differ.add(destination)
+                self.differ.add(destination)
         self.history += commands[::2]
 
     def store_into_itself(self):
@@ -258,7 +267,7 @@ class EpochRun:
         for key in ALL_KEYS[:-1]:
             members = self.pair.members(key)
             if members is None:
-                if key not in generate.DESTINATIONS:
+                if key not in self.differ:
                     ours, theirs = self.pair.one(
                         [b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"], 2
                     )
@@ -271,6 +280,7 @@ class EpochRun:
                 self.pair.both("DEL", key)
                 self.history.append([b"DEL", key])
                 members = {}
+            self.differ.discard(key)
             self.epoch.state[key] = members
             self.n_commands += 1
 
