@@ -6,6 +6,7 @@
  * tree before yn_builder_finish, so a failure leaves an empty tree.
  */
 #include <assert.h>
+#include <math.h>
 
 #include "core/tree.h"
 
@@ -19,6 +20,7 @@ struct yn_builder {
     struct yn_inner *levels[YN_TREE_DEPTH_MAX]; /* being filled, one a level */
     struct yn_node *single; /* the only leaf so far, in no inner node yet */
     size_t count;
+    struct yn_entry last; /* the entry added last */
 };
 
 struct yn_builder *yn_builder_new(struct yn_tree *tree)
@@ -116,9 +118,28 @@ static enum yn_status flush_leaf(struct yn_builder *builder, bool is_last)
     return status;
 }
 
+/* What keeps an entry from being the next one, or YN_OK. */
+static enum yn_status check_next(const struct yn_builder *builder, struct yn_bytes member,
+                                 double score)
+{
+    const struct yn_entry *last = &builder->last;
+    if (isnan(score))
+        return YN_ENAN;
+    if (member.len > YN_MEMBER_MAX)
+        return YN_ERANGE;
+    if (builder->count > 0 &&
+        (last->score > score ||
+         (last->score == score && yn_bytes_compare(last->member, member) >= 0)))
+        return YN_EORDER;
+    return YN_OK;
+}
+
 enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
                               double score)
 {
+    enum yn_status checked = check_next(builder, member, score);
+    if (checked != YN_OK)
+        return checked;
     bool is_long = member.len > YN_MEMBER_INLINE_MAX;
     size_t wire_len = is_long ? YN_LONG_ENTRY_LEN : yn_wire_len(member.len);
     size_t used = sizeof(struct yn_leaf) + builder->wires_len + 8 * builder->n_items;
@@ -146,6 +167,7 @@ enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member
     builder->wires_len += wire_len;
     builder->n_items++;
     builder->count++;
+    builder->last = (struct yn_entry){member, score};
     return YN_OK;
 }
 

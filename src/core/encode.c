@@ -8,7 +8,6 @@
  *
  * Integers are little-endian; entries are in ascending (score, member) order.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
@@ -65,11 +64,11 @@ enum yn_status yn_view_encode(const struct yn_view *view, char **out_data,
     return YN_OK;
 }
 
-/* Reads the entries between at and end into the builder; order and values are checked. */
+/* Reads the entries between at and end into the builder; lengths are checked here, the
+ * rest by the builder. */
 static enum yn_status decode_entries(struct yn_builder *builder, const char *at,
                                      const char *end, uint64_t count)
 {
-    struct yn_entry last = {{NULL, 0}, 0};
     for (uint64_t i = 0; i < count; i++) {
         struct yn_entry entry;
         if (end - at < ENTRY_HEAD)
@@ -79,18 +78,9 @@ static enum yn_status decode_entries(struct yn_builder *builder, const char *at,
         entry.member = (struct yn_bytes){at + ENTRY_HEAD, get_int(at + 8, 4)};
         if (entry.member.len > (size_t)(end - at) - ENTRY_HEAD)
             return YN_ECORRUPT;
-        if (entry.member.len > YN_MEMBER_MAX)
-            return YN_ERANGE;
-        if (isnan(entry.score))
-            return YN_ENAN;
-        if (i > 0 && (last.score > entry.score ||
-                      (last.score == entry.score &&
-                       yn_bytes_compare(last.member, entry.member) >= 0)))
-            return YN_EORDER;
         enum yn_status status = yn_builder_add(builder, entry.member, entry.score);
         if (status != YN_OK)
             return status;
-        last = entry;
         at += ENTRY_HEAD + entry.member.len;
     }
     return at == end ? YN_OK : YN_ECORRUPT;
@@ -112,15 +102,5 @@ enum yn_status yn_zset_decode(const struct yn_options *options, struct yn_bytes 
     if (builder != NULL)
         status = decode_entries(builder, data.data + sizeof magic + 8, end,
                                 get_int(data.data + sizeof magic, 8));
-    if (status == YN_OK)
-        status = yn_builder_finish(builder);
-    yn_builder_free(builder);
-    if (status == YN_OK)
-        status = yn_zset_index(set);
-    if (status != YN_OK) {
-        yn_zset_free(set);
-        return status;
-    }
-    *out_set = set;
-    return YN_OK;
+    return yn_zset_finish(set, builder, status, out_set);
 }

@@ -82,6 +82,8 @@ void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn vi
  * After a failure the builder is to be freed, and the tree is still empty. */
 struct yn_builder;
 struct yn_builder *yn_builder_new(struct yn_tree *tree);
+/* Adds the next entry. YN_OK, YN_ENOMEM, or what is wrong with it: YN_ENAN, YN_ERANGE,
+ * YN_EORDER. The member's bytes are read once more by the next call. */
 enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
                               double score);
 enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */

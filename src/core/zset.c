@@ -347,41 +347,6 @@ enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member,
 
 /* ---- whole sets ---- */
 
-enum yn_status yn_zset_build(const struct yn_options *options,
-                             const struct yn_entry *entries, size_t n_entries,
-                             struct yn_zset **out_set)
-{
-    struct yn_zset *set = yn_zset_new(options);
-    if (set == NULL)
-        return YN_ENOMEM;
-    struct yn_builder *builder = yn_builder_new(&set->tree);
-    enum yn_status status = builder == NULL ? YN_ENOMEM : YN_OK;
-    for (size_t i = 0; status == YN_OK && i < n_entries; i++) {
-        const struct yn_entry *entry = &entries[i];
-        if (isnan(entry->score))
-            status = YN_ENAN;
-        else if (entry->member.len > YN_MEMBER_MAX)
-            status = YN_ERANGE;
-        else if (i > 0 && (entries[i - 1].score > entry->score ||
-                           (entries[i - 1].score == entry->score &&
-                            yn_bytes_compare(entries[i - 1].member, entry->member) >= 0)))
-            status = YN_EORDER;
-        else
-            status = yn_builder_add(builder, entry->member, entry->score);
-    }
-    if (status == YN_OK)
-        status = yn_builder_finish(builder);
-    yn_builder_free(builder);
-    if (status == YN_OK)
-        status = yn_zset_index(set);
-    if (status != YN_OK) {
-        yn_zset_free(set);
-        return status;
-    }
-    *out_set = set;
-    return YN_OK;
-}
-
 /* In a set of one leaf: whether a member occurs twice, by comparing all pairs. */
 static bool leaf_has_twice(const struct yn_leaf *leaf)
 {
@@ -392,7 +357,9 @@ static bool leaf_has_twice(const struct yn_leaf *leaf)
     return false;
 }
 
-enum yn_status yn_zset_index(struct yn_zset *set)
+/* Builds the dictionary of a set whose tree has just been built. YN_OK, YN_ENOMEM, or
+ * YN_EEXIST when a member occurs twice. */
+static enum yn_status index_members(struct yn_zset *set)
 {
     const struct yn_view *view = &set->tree.live;
     struct yn_mem *mem = &set->tree.mem;
@@ -402,6 +369,36 @@ enum yn_status yn_zset_index(struct yn_zset *set)
                    : YN_OK;
     set->dict = yn_dict_new(mem, set->seed, set->n_dicts++);
     return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
+}
+
+enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
+                              enum yn_status status, struct yn_zset **out_set)
+{
+    if (status == YN_OK)
+        status = yn_builder_finish(builder);
+    yn_builder_free(builder);
+    if (status == YN_OK)
+        status = index_members(set);
+    if (status != YN_OK) {
+        yn_zset_free(set);
+        return status;
+    }
+    *out_set = set;
+    return YN_OK;
+}
+
+enum yn_status yn_zset_build(const struct yn_options *options,
+                             const struct yn_entry *entries, size_t n_entries,
+                             struct yn_zset **out_set)
+{
+    struct yn_zset *set = yn_zset_new(options);
+    if (set == NULL)
+        return YN_ENOMEM;
+    struct yn_builder *builder = yn_builder_new(&set->tree);
+    enum yn_status status = builder == NULL ? YN_ENOMEM : YN_OK;
+    for (size_t i = 0; status == YN_OK && i < n_entries; i++)
+        status = yn_builder_add(builder, entries[i].member, entries[i].score);
+    return yn_zset_finish(set, builder, status, out_set);
 }
 
 uint64_t yn_zset_scan(const struct yn_zset *set, uint64_t cursor, size_t count,

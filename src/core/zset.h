@@ -12,9 +12,11 @@ struct yn_zset {
     bool is_dead;    /* freed, and waiting for its frozen views */
 };
 
-/* Builds the dictionary of a set whose tree has just been built. YN_OK, YN_ENOMEM, or
- * YN_EEXIST when a member occurs twice; after a failure the set is to be freed. */
-enum yn_status yn_zset_index(struct yn_zset *set);
+/* Ends the making of a set: links the tree, frees the builder (or NULL), builds the
+ * dictionary. `status` is how adding went; when it, or this, failed, the set is freed and
+ * the status returned (YN_EEXIST: a member occurs twice). */
+enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
+                              enum yn_status status, struct yn_zset **out_set);
 
 /* Finds a member's place. */
 bool yn_zset_locate(const struct yn_zset *set, struct yn_bytes member,
