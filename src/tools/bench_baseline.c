@@ -57,10 +57,12 @@ bool bench_baseline_build(struct bench_baseline *baseline, const char *revision)
     if (!find_root(root) ||
         !bench_baseline_git(command, baseline->commit, sizeof baseline->commit))
         return fail(baseline, "the repository does not know", revision);
-    snprintf(baseline->folder, sizeof baseline->folder, "/tmp/yonder-baseline-XXXXXX");
-    if (mkdtemp(baseline->folder) == NULL) {
-        baseline->folder[0] = '\0';
+    if (!bench_folder_new("yonder-baseline", baseline->folder))
         return fail(baseline, "no folder for", revision);
+    if (strchr(baseline->folder, '\'') != NULL) { /* it goes through a shell */
+        rmdir(baseline->folder);
+        baseline->folder[0] = '\0';
+        return fail(baseline, "TMPDIR has a quote in it; no place for", revision);
     }
     fprintf(stderr, "building %s\n", baseline->commit);
     const char *folder = baseline->folder;
@@ -80,7 +82,7 @@ bool bench_baseline_build(struct bench_baseline *baseline, const char *revision)
 
 void bench_baseline_remove(struct bench_baseline *baseline)
 {
-    char command[128];
+    char command[BENCH_FOLDER_MAX + 16];
     if (baseline->folder[0] == '\0')
         return;
     snprintf(command, sizeof command, "rm -rf '%s'", baseline->folder);

@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tools/bench_folder.h"
+
 struct bench_baseline {
-    char folder[64];   /* of source and build, removed at the end */
-    char program[128]; /* the server */
+    char folder[BENCH_FOLDER_MAX]; /* of source and build, removed at the end */
+    char program[128];             /* the server */
     char commit[64];
     char error[256];
 };

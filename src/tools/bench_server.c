@@ -273,19 +273,8 @@ bool bench_server_start(struct bench_server *server, enum bench_server_kind kind
     clear(server);
     server->kind = kind;
     server->program = program;
-    const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0')
-        parent = "/tmp";
-    int len =
-        snprintf(server->folder, sizeof server->folder, "%s/yonder-bench-XXXXXX", parent);
-    if (len < 0 || (size_t)len >= sizeof server->folder) {
-        server->folder[0] = '\0';
-        return fail(server, "no folder for the server", "TMPDIR is too long");
-    }
-    if (mkdtemp(server->folder) == NULL) {
-        server->folder[0] = '\0';
+    if (!bench_folder_new("yonder-bench", server->folder))
         return fail(server, "no folder for the server", strerror(errno));
-    }
     if (!launch(server, cpus))
         return false;
     if (kind == BENCH_SERVER_YONDER && has_threads(server)) {

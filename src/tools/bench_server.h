@@ -5,6 +5,7 @@
 #define BENCH_SERVER_H
 
 #include "tools/bench_cpu.h"
+#include "tools/bench_folder.h"
 
 enum bench_server_kind { BENCH_SERVER_YONDER, BENCH_SERVER_REDIS, BENCH_SERVER_RUNNING };
 
@@ -16,8 +17,8 @@ struct bench_server {
     struct cli_options at;
     struct cli_link link; /* for questions */
     struct bench_cpu cpu;
-    char folder[256]; /* its working folder, removed at the end */
-    char name[64];    /* "yonder", "redis", "valkey", ... */
+    char folder[BENCH_FOLDER_MAX]; /* its working folder, removed at the end */
+    char name[64];                 /* "yonder", "redis", "valkey", ... */
     char version[64];
     char error[512];
 };
