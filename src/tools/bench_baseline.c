@@ -67,7 +67,9 @@ bool bench_baseline_build(struct bench_baseline *baseline, const char *revision)
     fprintf(stderr, "building %s\n", baseline->commit);
     const char *folder = baseline->folder;
     snprintf(command, sizeof command,
-             "cd '%s' && git -C '%s' archive '%s' >source.tar && "
+             /* from a folder below its top git would take only that folder */
+             "cd '%s' && top=$(git -C '%s' rev-parse --show-toplevel) && "
+             "git -C \"$top\" archive '%s' >source.tar && "
              "tar -xf source.tar && "
              "(cmake -G Ninja -S . -B build -DYN_VARIANT=release && "
              "cmake --build build --target yonder-server) >log 2>&1 || "

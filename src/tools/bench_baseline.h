@@ -10,8 +10,8 @@
 #include "tools/bench_folder.h"
 
 struct bench_baseline {
-    char folder[BENCH_FOLDER_MAX]; /* of source and build, removed at the end */
-    char program[128];             /* the server */
+    char folder[BENCH_FOLDER_MAX];       /* of source and build, removed at the end */
+    char program[BENCH_FOLDER_MAX + 32]; /* the server */
     char commit[64];
     char error[256];
 };
