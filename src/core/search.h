@@ -25,6 +25,7 @@ struct yn_search {
     struct yn_region region;
     struct yn_query query;
     size_t n_results;
+    struct yn_search_work work;
 
     struct yn_pick *picks; /* the plan of an unsorted search */
     size_t n_picks, picks_cap;
