@@ -4,10 +4,11 @@
 JOBS ?= $(shell nproc)
 PORT ?= 6379
 FUZZ_SECONDS ?= 600
+POINTS ?= 5M
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full format install clean
+.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full plots format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -60,6 +61,11 @@ bench: build ## compare with redis-server on 5 million points (10 minutes)
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
+
+plots: build ## how cost grows: the plots of docs/plots (POINTS=5M)
+	@scripts/deps build run test
+	@build/yonder-bench compare --suite growth --points $(POINTS) --json build/growth.json $(BENCH)
+	@scripts/plot_growth build/growth.json
 
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix

@@ -28,8 +28,9 @@
 #define SIZE_MIN 10000u
 #define SIZES_MAX 16
 #define HITS 1000.0
-#define TOTAL_MIN 40000u /* below, a circle of so many hits is a good part of the Earth \
-                          */
+#define TOTAL_MIN                                                         \
+    40000u /* below, a circle of so many hits is a good part of the Earth \
+            */
 #define ROWS_MAX (SIZES_MAX * 4 + 32)
 #define TEXT_LEN 160
 #define CENTRE "FROMLONLAT {lon} {lat:-60,60}"

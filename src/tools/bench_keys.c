@@ -1,14 +1,22 @@
 #include "tools/bench_keys.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/bench_args.h"
 #include "tools/bench_dump.h"
 
+#define SETTLE_EVERY_MS 10
+#define SETTLE_SAME 5
+#define SETTLE_TRIES 500
+#define SETTLE_BYTES 4096.0
 #define PUSH_LEN ((size_t)256 * 1024)
 #define SHOW_EVERY_S 5
+#define SMALL_LOAD 200000u /* of which a single time says little: loaded a few times */
+#define SMALL_LOADS 3
 #define POINTS_OF_MEMORY 100000u /* fewer say little of the resident memory a point */
 
 /* ---- feeding -------------------------------------------------------------- */
@@ -86,6 +94,20 @@ static double memory_counted(struct bench_server *server)
                                                                            : 0;
 }
 
+/* The same once it stands still: a server may free a deleted key bit by bit. */
+static double memory_settled(struct bench_server *server)
+{
+    double last = memory_counted(server);
+    for (int n_same = 0, i = 0; n_same < SETTLE_SAME && i < SETTLE_TRIES; i++) {
+        nanosleep(&(struct timespec){0, SETTLE_EVERY_MS * 1000000}, NULL);
+        double now = memory_counted(server);
+        bool is_same = fabs(now - last) < SETTLE_BYTES;
+        n_same = is_same ? n_same + 1 : 0;
+        last = now;
+    }
+    return last;
+}
+
 static void note_figures(struct bench_side *side, uint64_t n_members, double took_s,
                          const struct bench_cpu_time *before,
                          const struct bench_cpu_time *after)
@@ -114,7 +136,7 @@ static bool load_side(struct bench_session *session, const struct bench_key *key
         snprintf(out_error, size, "%s", server->error);
         return false;
     }
-    double resident = bench_server_memory(server), counted = memory_counted(server);
+    double counted = memory_settled(server), resident = bench_server_memory(server);
     bool has_cpu = bench_cpu_read(&server->cpu, &before);
     double start_s = bench_session_clock_s();
     bool is_fine =
@@ -128,7 +150,7 @@ static bool load_side(struct bench_session *session, const struct bench_key *key
     if (!is_fine)
         return false;
     note_figures(side, n, took_s, &before, &after);
-    side->counted_bytes = (memory_counted(server) - counted) / (double)n;
+    side->counted_bytes = (memory_settled(server) - counted) / (double)n;
     if (n >= POINTS_OF_MEMORY && strcmp(key->name, "key") == 0)
         session->report.servers[which].bytes_per_point =
             (bench_server_memory(server) - resident) / (double)n;
@@ -184,8 +206,11 @@ bool bench_keys_load(struct bench_session *session, struct bench_result *result)
     bool is_fine = size_text != NULL && bench_args_parse_count(size_text, &n);
     free(size_text);
     fprintf(stderr, "  loading %s: %" PRIu64 " members\n", key->name, n);
-    for (int side = 0; side < BENCH_N_SIDES && is_fine; side++)
+    int n_times = row->is_load && n <= SMALL_LOAD ? SMALL_LOADS : 1;
+    for (int turn = 0; turn < n_times * BENCH_N_SIDES && is_fine; turn++) {
+        int side = turn % BENCH_N_SIDES;
         is_fine = load_side(session, key, n, side, &sides[side], error, sizeof error);
+    }
     if (!is_fine)
         return bench_session_fail(result, "could not load %s: %s", key->name, error);
     session->is_loaded[i] = true;
