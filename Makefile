@@ -56,7 +56,7 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
-	@build/yonder-bench compare --points 5M --duration 0.8 $(BENCH_OUT) $(BENCH)
+	@build/yonder-bench compare --points 5M --duration 0.6 $(BENCH_OUT) $(BENCH)
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test

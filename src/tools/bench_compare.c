@@ -14,6 +14,7 @@
 #include "tools/bench_compare.h"
 
 #include <errno.h>
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,11 @@ static void run_rows(struct bench_session *session)
 {
     struct bench_report *report = &session->report;
     double start_s = bench_session_clock_s();
+    fprintf(stderr,
+            "%zu rows: about %.0f minutes, and the time to load keys and to check\n",
+            report->n_results,
+            ceil((double)report->n_results * 2 *
+                 bench_measure_seconds(report->n_rounds, report->duration_s) / 60));
     for (size_t i = 0; i < report->n_results && !bench_session_is_interrupted; i++) {
         struct bench_result *result = &report->results[i];
         fprintf(stderr, "[%zu/%zu, %.0f s] %s\n", i + 1, report->n_results,
@@ -267,7 +273,8 @@ static void run_rows(struct bench_session *session)
                     bench_stats_median(&result->sides[BENCH_THEIRS].rate),
                     bench_report_rate_ratio(result), bench_report_cpu_ratio(result),
                     result->checked);
-        bench_keys_drop_unused(session, i);
+        if (i + 1 < report->n_results) /* else the servers stop, or are not ours */
+            bench_keys_drop_unused(session, i);
     }
 }
 

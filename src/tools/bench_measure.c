@@ -155,6 +155,11 @@ uint64_t bench_measure_least(uint64_t n_min, double request_s, uint64_t n_batch)
     return n > least ? n : least;
 }
 
+double bench_measure_seconds(unsigned n_rounds, double duration_s)
+{
+    return n_rounds * duration_s + WARM_UP_S;
+}
+
 /* Both servers go through their rings, each from where it stopped. */
 static bool measure_rounds(struct bench_session *session, struct bench_result *result,
                            struct bench_ring rings[BENCH_N_SIDES][THREADS_MAX])
