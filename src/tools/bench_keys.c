@@ -15,8 +15,9 @@
 #define SETTLE_BYTES 4096.0
 #define PUSH_LEN ((size_t)256 * 1024)
 #define SHOW_EVERY_S 5
-#define SMALL_LOAD 200000u /* of which a single time says little: loaded a few times */
-#define SMALL_LOADS 3
+/* A small set is measured in copies of so many points together: what a server keeps of
+ * buffers and freed blocks is no part of it. */
+#define SMALL_LOADS 1000000u
 #define POINTS_OF_MEMORY 100000u /* fewer say little of the resident memory a point */
 
 /* ---- feeding -------------------------------------------------------------- */
@@ -122,39 +123,82 @@ static void note_figures(struct bench_side *side, uint64_t n_members, double too
     side->n_requests = n_members;
 }
 
+#define NAME_MAX_LEN 128
+
+struct loading {
+    const struct bench_key *key;
+    uint64_t n, n_copies;
+    char error[300]; /* why it failed */
+};
+
+/* The name of a copy; that of copy 0 is the key's own. */
+static const char *copy_name(const struct bench_key *key, uint64_t copy,
+                             char text[NAME_MAX_LEN])
+{
+    if (copy == 0)
+        return key->name;
+    snprintf(text, NAME_MAX_LEN, "%s-copy-%" PRIu64, key->name, copy);
+    return text;
+}
+
+static bool feed_copies(struct bench_session *session, const struct loading *loading,
+                        struct bench_server *server, struct bench_feed *feed)
+{
+    char name[NAME_MAX_LEN];
+    for (uint64_t i = 0; i < loading->n_copies; i++) {
+        struct bench_key copy = *loading->key;
+        copy.name = copy_name(loading->key, i, name);
+        if (!feed_key(session, &copy, loading->n, server, feed))
+            return false;
+    }
+    return true;
+}
+
+/* Deletes the copies from `first` on. */
+static bool delete_copies(struct loading *loading, uint64_t first,
+                          struct bench_server *server)
+{
+    char name[NAME_MAX_LEN], command[NAME_MAX_LEN + 8];
+    for (uint64_t i = first; i < loading->n_copies; i++) {
+        snprintf(command, sizeof command, "DEL %s", copy_name(loading->key, i, name));
+        if (!bench_server_do(server, command)) {
+            snprintf(loading->error, sizeof loading->error, "%.280s", server->error);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Loads one server and notes what it took. */
-static bool load_side(struct bench_session *session, const struct bench_key *key,
-                      uint64_t n, int which, struct bench_side *side, char *out_error,
-                      size_t size)
+static bool load_side(struct bench_session *session, struct loading *loading, int which,
+                      struct bench_side *side)
 {
     struct bench_server *server = &session->servers[which];
     struct bench_feed feed;
     struct bench_cpu_time before = {0}, after = {0};
-    char command[128];
-    snprintf(command, sizeof command, "DEL %s", key->name);
-    if (!bench_server_do(server, command)) {
-        snprintf(out_error, size, "%s", server->error);
+    if (!delete_copies(loading, 0, server))
         return false;
-    }
     double counted = memory_settled(server), resident = bench_server_memory(server);
     bool has_cpu = bench_cpu_read(&server->cpu, &before);
     double start_s = bench_session_clock_s();
-    bool is_fine =
-        bench_feed_open(&feed, &server->at) && feed_key(session, key, n, server, &feed);
+    bool is_fine = bench_feed_open(&feed, &server->at) &&
+                   feed_copies(session, loading, server, &feed);
     double took_s = bench_session_clock_s() - start_s;
     if (has_cpu && !bench_cpu_read(&server->cpu, &after))
         before = after = (struct bench_cpu_time){0, 0};
     if (!is_fine)
-        snprintf(out_error, size, "%s: %.200s", server->name, feed.error);
+        snprintf(loading->error, sizeof loading->error, "%s: %.200s", server->name,
+                 feed.error);
     bench_feed_close(&feed);
     if (!is_fine)
         return false;
+    uint64_t n = loading->n * loading->n_copies;
     note_figures(side, n, took_s, &before, &after);
     side->counted_bytes = (memory_settled(server) - counted) / (double)n;
-    if (n >= POINTS_OF_MEMORY && strcmp(key->name, "key") == 0)
+    if (n >= POINTS_OF_MEMORY && strcmp(loading->key->name, "key") == 0)
         session->report.servers[which].bytes_per_point =
             (bench_server_memory(server) - resident) / (double)n;
-    return true;
+    return delete_copies(loading, 1, server);
 }
 
 /* ---- both ----------------------------------------------------------------- */
@@ -201,18 +245,18 @@ bool bench_keys_load(struct bench_session *session, struct bench_result *result)
     if (session->is_loaded[i] && !row->is_load)
         return true;
     const struct bench_key *key = &session->suite.keys[i];
-    char *size_text = bench_session_put_sizes(session, key->size), error[300] = "";
-    uint64_t n = 0;
-    bool is_fine = size_text != NULL && bench_args_parse_count(size_text, &n);
+    char *size_text = bench_session_put_sizes(session, key->size);
+    struct loading loading = {.key = key, .n_copies = 1};
+    bool is_fine = size_text != NULL && bench_args_parse_count(size_text, &loading.n);
     free(size_text);
-    fprintf(stderr, "  loading %s: %" PRIu64 " members\n", key->name, n);
-    int n_times = row->is_load && n <= SMALL_LOAD ? SMALL_LOADS : 1;
-    for (int turn = 0; turn < n_times * BENCH_N_SIDES && is_fine; turn++) {
-        int side = turn % BENCH_N_SIDES;
-        is_fine = load_side(session, key, n, side, &sides[side], error, sizeof error);
-    }
+    if (is_fine && row->is_load && key->set != NULL)
+        loading.n_copies = (SMALL_LOADS + loading.n - 1) / loading.n;
+    fprintf(stderr, "  loading %s: %" PRIu64 " members\n", key->name, loading.n);
+    for (int side = 0; side < BENCH_N_SIDES && is_fine; side++)
+        is_fine = load_side(session, &loading, side, &sides[side]);
     if (!is_fine)
-        return bench_session_fail(result, "could not load %s: %s", key->name, error);
+        return bench_session_fail(result, "could not load %s: %s", key->name,
+                                  loading.error);
     session->is_loaded[i] = true;
     return has_same_size(session, key, result);
 }

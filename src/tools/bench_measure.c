@@ -44,8 +44,9 @@ static void *run_beside(void *arg)
 static bool start_beside(struct bench_session *session, struct bench_result *result,
                          int which, struct beside *beside)
 {
-    if (!bench_session_fill_ring(session, result, result->row->beside, NULL,
-                                 BENCH_SEED_BESIDE, 0, RING_SEARCH, &beside->ring))
+    const struct bench_requests requests = {result->row->beside, NULL, BENCH_SEED_BESIDE,
+                                            0, RING_SEARCH};
+    if (!bench_session_fill_ring(session, result, &requests, &beside->ring))
         return false;
     beside->options = (struct bench_load_options){
         .server = &session->servers[which].at,
@@ -106,40 +107,47 @@ static bool is_fine_load(struct bench_session *session, struct bench_result *res
     return true;
 }
 
-/* n_min 0: the warm-up, which leaves no figures. *out_request_s: a request's time. */
+struct round {
+    int side;
+    struct bench_ring *rings; /* one a thread */
+    double duration_s;
+    uint64_t n_min;   /* 0: the warm-up, which leaves no figures */
+    double request_s; /* out: how long a request took */
+};
+
 static bool measure_side(struct bench_session *session, struct bench_result *result,
-                         int which, struct bench_ring *rings, double duration_s,
-                         uint64_t n_min, double *out_request_s)
+                         struct round *round)
 {
     static struct bench_load_result load; /* large */
     static struct beside beside;          /* large */
-    struct bench_server *server = &session->servers[which];
+    struct bench_server *server = &session->servers[round->side];
     const struct bench_row *row = result->row;
     struct bench_load_options options = {
         .server = &server->at,
         .n_connections = row->n_connections,
         .n_threads = row->n_threads,
-        .duration_s = duration_s,
-        .n_min = n_min,
+        .duration_s = round->duration_s,
+        .n_min = round->n_min,
         .piece_len = row->piece_len,
     };
     memset(&beside, 0, sizeof beside);
-    if (row->beside != NULL && !start_beside(session, result, which, &beside)) {
+    if (row->beside != NULL && !start_beside(session, result, round->side, &beside)) {
         end_beside(result, &beside);
         return false;
     }
     struct bench_cpu_time before, after;
     bool has_cpu = bench_cpu_read(&server->cpu, &before);
-    bench_load_run(&options, rings, &load);
+    bench_load_run(&options, round->rings, &load);
     has_cpu = has_cpu && bench_cpu_read(&server->cpu, &after);
-    if (!end_beside(result, &beside) || !is_fine_load(session, result, which, &load))
+    if (!end_beside(result, &beside) ||
+        !is_fine_load(session, result, round->side, &load))
         return false;
     double n = (double)load.n_replies;
-    *out_request_s = load.elapsed_s / n;
+    round->request_s = load.elapsed_s / n;
     /* beside another load most of the CPU time is not this one's */
     has_cpu = has_cpu && row->beside == NULL;
-    if (n_min > 0)
-        note_figures(&result->sides[which], &load,
+    if (round->n_min > 0)
+        note_figures(&result->sides[round->side], &load,
                      has_cpu ? (after.user_s - before.user_s) * 1e6 / n : 0,
                      has_cpu ? (after.system_s - before.system_s) * 1e6 / n : 0);
     return true;
@@ -167,21 +175,22 @@ static bool measure_rounds(struct bench_session *session, struct bench_result *r
     const struct bench_row *row = result->row;
     uint64_t n_wanted = row->n_min > 0 ? row->n_min : REQUESTS_MIN;
     uint64_t n_min[BENCH_N_SIDES];
-    double request_s;
     for (int i = 0; i < BENCH_N_SIDES; i++) {
-        if (!measure_side(session, result, i, rings[i], WARM_UP_S, 0, &request_s))
+        struct round warm_up = {.side = i, .rings = rings[i], .duration_s = WARM_UP_S};
+        if (!measure_side(session, result, &warm_up))
             return false;
-        n_min[i] = bench_measure_least(n_wanted, request_s,
+        n_min[i] = bench_measure_least(n_wanted, warm_up.request_s,
                                        (uint64_t)row->n_connections * row->pipeline);
     }
-    for (unsigned round = 0; round < session->report.n_rounds; round++) {
-        for (int i = 0; i < BENCH_N_SIDES; i++) {
-            if (bench_session_is_interrupted)
-                return bench_session_fail(result, "interrupted");
-            if (!measure_side(session, result, i, rings[i], session->report.duration_s,
-                              n_min[i], &request_s))
-                return false;
-        }
+    for (unsigned i = 0; i < session->report.n_rounds * BENCH_N_SIDES; i++) {
+        struct round round = {.side = i % BENCH_N_SIDES,
+                              .rings = rings[i % BENCH_N_SIDES],
+                              .duration_s = session->report.duration_s,
+                              .n_min = n_min[i % BENCH_N_SIDES]};
+        if (bench_session_is_interrupted)
+            return bench_session_fail(result, "interrupted");
+        if (!measure_side(session, result, &round))
+            return false;
     }
     return true;
 }
@@ -201,9 +210,12 @@ bool bench_measure_row(struct bench_session *session, struct bench_result *resul
             memcpy(rings[side], rings[0], sizeof rings[side]);
             break;
         }
-        for (unsigned i = 0; i < row->n_threads && is_fine; i++)
-            is_fine = bench_session_fill_ring(session, result, command, NULL,
-                                              BENCH_SEED_MEASURE, i, n, &rings[side][i]);
+        for (unsigned i = 0; i < row->n_threads && is_fine; i++) {
+            const struct bench_requests requests = {command, NULL, BENCH_SEED_MEASURE, i,
+                                                    n};
+            is_fine =
+                bench_session_fill_ring(session, result, &requests, &rings[side][i]);
+        }
     }
     is_fine = is_fine && measure_rounds(session, result, rings);
     for (unsigned i = 0; i < row->n_threads; i++) {

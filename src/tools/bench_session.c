@@ -55,16 +55,18 @@ bool bench_session_open_template(const struct bench_session *session, const char
 }
 
 bool bench_session_fill_ring(const struct bench_session *session,
-                             struct bench_result *result, const char *command,
-                             const char *more, uint64_t seed, unsigned part, uint64_t n,
+                             struct bench_result *result,
+                             const struct bench_requests *requests,
                              struct bench_ring *ring)
 {
     struct bench_template template = {0};
-    char *sized = bench_session_put_sizes(session, command), *text = NULL;
-    unsigned pipeline = seed == BENCH_SEED_MEASURE ? result->row->pipeline : 1;
-    bool is_fine = sized != NULL &&
-                   bench_session_open_template(session, sized, more, &template, &text) &&
-                   bench_ring_fill(ring, &template, seed, part, n, pipeline);
+    char *sized = bench_session_put_sizes(session, requests->command), *text = NULL;
+    unsigned pipeline = requests->seed == BENCH_SEED_MEASURE ? result->row->pipeline : 1;
+    bool is_fine =
+        sized != NULL &&
+        bench_session_open_template(session, sized, requests->more, &template, &text) &&
+        bench_ring_fill(ring, &template, requests->seed, requests->part, requests->n,
+                        pipeline);
     if (!is_fine)
         bench_session_fail(result, "%s",
                            template.error[0] != '\0' ? template.error : "out of memory");

@@ -41,11 +41,18 @@ bool bench_session_open_template(const struct bench_session *session, const char
  * beside (one by one) are different ones. */
 enum { BENCH_SEED_MEASURE = 1, BENCH_SEED_CHECK, BENCH_SEED_BESIDE };
 
-/* Fills a ring with the requests of a command, sizes put in. On failure false, and the
- * result says why. */
+struct bench_requests {
+    const char *command; /* sizes are put in */
+    const char *more;    /* words behind it, or NULL */
+    uint64_t seed;       /* BENCH_SEED_... */
+    unsigned part;       /* of the thread */
+    uint64_t n;
+};
+
+/* Fills a ring with requests. On failure false, and the result says why. */
 bool bench_session_fill_ring(const struct bench_session *session,
-                             struct bench_result *result, const char *command,
-                             const char *more, uint64_t seed, unsigned part, uint64_t n,
+                             struct bench_result *result,
+                             const struct bench_requests *requests,
                              struct bench_ring *ring);
 
 /* What a side is asked in a row. */

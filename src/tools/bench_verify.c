@@ -218,8 +218,9 @@ bool bench_verify_row(struct bench_session *session, struct bench_result *result
     for (int i = 0; i < BENCH_N_SIDES && is_fine; i++) {
         const char *command = bench_session_command(session, row, i);
         is_covered = command != row->command;
-        is_fine = bench_session_fill_ring(session, result, command, row->check,
-                                          BENCH_SEED_CHECK, 0, n, &rings[i]);
+        const struct bench_requests requests = {command, row->check, BENCH_SEED_CHECK, 0,
+                                                n};
+        is_fine = bench_session_fill_ring(session, result, &requests, &rings[i]);
     }
     if (is_fine) {
         is_fine = set_format(session, "fixed17") &&

@@ -320,7 +320,7 @@ class TestCompare:
         assert hits == [row["hits"] for row in series["hits"]] == sorted(hits)
         assert [row["x"] for row in series["count-by-radius"]][-1] == 2000
         for row in series["load"]:
-            assert 5 < row["bytes_per_point"]["a"] < 200 < 2 * row["bytes_per_point"]["b"]
+            assert 20 < row["bytes_per_point"]["a"] < 80 < row["bytes_per_point"]["b"]
         self.check_plots(tmp_path)
 
     def check_plots(self, tmp_path):
