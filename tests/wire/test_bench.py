@@ -320,10 +320,12 @@ class TestCompare:
         assert hits == [row["hits"] for row in series["hits"]] == sorted(hits)
         assert [row["x"] for row in series["count-by-radius"]][-1] == 2000
         for row in series["load"]:
-            assert 20 < row["bytes_per_point"]["a"] < 80 < row["bytes_per_point"]["b"]
-        self.check_plots(tmp_path)
+            ours, theirs = row["bytes_per_point"]["a"], row["bytes_per_point"]["b"]
+            assert 80 < theirs < 200
+            assert 20 < ours < 80 or ours == 0  # sanitizers hide the figure
+        self.check_plots(tmp_path, is_memory_known=ours > 0)
 
-    def check_plots(self, tmp_path):
+    def check_plots(self, tmp_path, is_memory_known):
         script = [servers.ROOT / "scripts" / "plot_growth"]
         subprocess.run([*script, tmp_path / "json", tmp_path / "plots"], check=True)
         pictures = {path.stem: path for path in (tmp_path / "plots").iterdir()}
@@ -333,6 +335,8 @@ class TestCompare:
             root = xml.etree.ElementTree.parse(path).getroot()
             tags = [element.tag.rpartition("}")[2] for element in root.iter()]
             classes = [element.get("class") for element in root.iter()]
+            if path.stem == "memory" and not is_memory_known:
+                continue
             assert classes.count("line a") == classes.count("line b") == 1
             assert tags.count("circle") >= 2 and tags.count("rect") - 1 == tags.count("circle")
             words = [element.text for element in root.iter() if element.text]
