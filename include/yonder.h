@@ -109,6 +109,11 @@ YN_API void yn_geohash_format(double score, char out_text[YN_GEOHASH_LEN]);
 struct yn_zset;
 struct yn_view;
 
+struct yn_entry {
+    struct yn_bytes member;
+    double score;
+};
+
 /* Where a set, and searches over it, take their memory from. Both functions are
  * required. They are called from every thread that changes or searches the set. */
 struct yn_allocator {
@@ -160,6 +165,19 @@ YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member
 YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
                          double *out_score);
 
+/*
+ * Tells that these members are about to be looked up, put or removed. Asks the processor
+ * to fetch what that will read, for all of them side by side: in a set that is larger than
+ * the caches this takes little longer for ten members than the waiting for one. For speed
+ * only; useful for up to some tens of members at a time.
+ */
+YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_bytes *members,
+                             size_t n_members);
+/* The same for entries that are about to be put: new members are expected at their
+ * scores. */
+YN_API void yn_zset_prefetch_entries(const struct yn_zset *set,
+                                     const struct yn_entry *entries, size_t n_entries);
+
 /* Number of entries before the member in ascending order. Returns false when
  * the member is not there. Cost O(log n). */
 YN_API bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member,
@@ -182,10 +200,6 @@ YN_API uint64_t yn_zset_scan(const struct yn_zset *set, uint64_t cursor, size_t 
  * Returns YN_OK, YN_ENOMEM, YN_ENAN, YN_ERANGE (a member longer than YN_MEMBER_MAX),
  * YN_EORDER or YN_EEXIST (a member twice, with two scores).
  */
-struct yn_entry {
-    struct yn_bytes member;
-    double score;
-};
 YN_API enum yn_status yn_zset_build(const struct yn_options *options,
                                     const struct yn_entry *entries, size_t n_entries,
                                     struct yn_zset **out_set);

@@ -124,6 +124,15 @@ struct cmd_key_spec {
     const char *notes; /* or NULL */
 };
 
+/* Which arguments are members that the command will look up: argv[first], +step ..
+ * argv[last] (0: to the end). A hint, from which the host may fetch them ahead
+ * (yn_zset_prefetch); step 0: no hint. */
+struct cmd_members {
+    uint8_t first, step, last;
+};
+/* A command of more members than this fetches them itself, so many at a time. */
+#define CMD_MEMBERS_AHEAD 16
+
 struct cmd_spec {
     const char *name; /* lower case; "client|id" for a subcommand */
     cmd_fn run;       /* NULL for a container that only has subcommands */
@@ -132,6 +141,7 @@ struct cmd_spec {
     const char *acl;  /* categories: "@geo @read @slow" */
     enum cmd_keys keys;
     int key_first, key_last, key_step;
+    struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
     const char *group;     /* "geo", "sorted-set", "generic", "connection", "server",
@@ -165,7 +175,8 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
                    size_t *out_index, size_t max);
 
 /* Runs a request: finds, checks the arity, runs; replies the errors for unknown commands,
- * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set. The host
+ * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set, and spec if
+ * the host has found the command already, else NULL. The host
  * may instead find and check by itself (cmd_lookup_or_reply) to put its own checks
  * between. */
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call);
@@ -177,6 +188,12 @@ void cmd_reply_wrong_arity(struct cmd_call *call);
  * Returns false, and answers, when the key holds something else. */
 bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
                             struct yn_zset **out_set);
+
+/* To be called before looking up the member at argv[i], for i from `first` on: when the
+ * command names more members than the host fetches ahead, it fetches the next ones. set:
+ * or NULL. */
+void cmd_prefetch_members(const struct cmd_call *call, const struct yn_zset *set,
+                          size_t first, size_t i);
 
 /* Texts of errors that several commands give. */
 #define CMD_ERR_WRONGTYPE \

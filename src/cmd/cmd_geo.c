@@ -68,6 +68,7 @@ void cmd_geopos(struct cmd_call *call)
     host_reply_array(h, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++) {
         double score;
+        cmd_prefetch_members(call, set, 2, i);
         if (!find_score(set, call->argv[i], &score)) {
             host_reply_null_array(h);
             continue;
@@ -88,6 +89,7 @@ void cmd_geohash(struct cmd_call *call)
     for (size_t i = 2; i < call->argc; i++) {
         double score;
         char text[YN_GEOHASH_LEN];
+        cmd_prefetch_members(call, set, 2, i);
         if (!find_score(set, call->argv[i], &score)) {
             host_reply_null(call->host);
             continue;

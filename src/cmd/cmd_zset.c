@@ -137,8 +137,10 @@ void cmd_zmscore(struct cmd_call *call)
     if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(call->host, call->argc - 2);
-    for (size_t i = 2; i < call->argc; i++)
+    for (size_t i = 2; i < call->argc; i++) {
+        cmd_prefetch_members(call, set, 2, i);
         reply_score_of(call->host, set, call->argv[i]);
+    }
 }
 
 static void run_rank(struct cmd_call *call, bool is_reverse)

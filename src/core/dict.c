@@ -439,6 +439,20 @@ static bool refresh_member(void *ctx, struct yn_bytes member)
     return true;
 }
 
+/* Asks for the leaves of the entries in YN_PREFETCH_MAX slots. */
+static void prefetch_slots(const struct segment *segment, size_t first,
+                           const struct yn_view *view)
+{
+    uint64_t keys[YN_PREFETCH_MAX];
+    size_t n = 0;
+    for (size_t at = first; at < first + YN_PREFETCH_MAX; at++) {
+        uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
+        if (entry != 0)
+            keys[n++] = yn_key_of_score((double)(entry & CODE_MASK));
+    }
+    yn_tree_prefetch(view, keys, n);
+}
+
 /* Visits the members behind all entries of r->segment. */
 static void refresh_walk(struct refresh *r, const struct yn_view *view)
 {
@@ -446,12 +460,8 @@ static void refresh_walk(struct refresh *r, const struct yn_view *view)
     size_t n_slots = (bucket_mask(segment) + 1) * SLOTS;
     memset(r->done, 0, sizeof r->done);
     for (size_t at = 0; at < n_slots; at++) {
-        /* the members of a segment lie anywhere: fetch the leaves of the next buckets */
-        for (size_t k = 0; at % SLOTS == 0 && k < SLOTS && at + SLOTS < n_slots; k++) {
-            uint64_t next = segment->bucket[at / SLOTS + 1][k];
-            if (next != 0)
-                yn_tree_prefetch(view, yn_key_of_score((double)(next & CODE_MASK)));
-        }
+        if (at % YN_PREFETCH_MAX == 0) /* the members of a segment lie anywhere */
+            prefetch_slots(segment, at, view);
         uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
         if (entry == 0 || r->done[at / 64] >> at % 64 & 1)
             continue;
@@ -644,6 +654,52 @@ bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
                   struct yn_bytes member, uint64_t hash, struct yn_path *out_path)
 {
     return find_except(dict, view, member, hash, 0, out_path);
+}
+
+/* ---- prefetch ---- */
+
+/* Where in a bucket an entry with this tag stands, or -1. */
+static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (segment->bucket[b][i] >> 52 == tag)
+            return i;
+    return -1;
+}
+
+void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
+                      const struct yn_bytes *members, const uint64_t *keys, size_t n)
+{
+    const struct segment *segment[YN_PREFETCH_MAX];
+    uint64_t hash[YN_PREFETCH_MAX], tag[YN_PREFETCH_MAX], found[YN_PREFETCH_MAX];
+    size_t b[YN_PREFETCH_MAX], n_found = 0;
+    if (dict->main.segment == NULL)
+        return;
+    /* Each step asks for what the next one reads, for all members. */
+    for (size_t i = 0; i < n; i++) {
+        hash[i] = yn_dict_hash(dict, members[i]);
+        segment[i] = directory_find(&dict->main, hash[i]);
+        __builtin_prefetch(segment[i]);
+        prefetch_bucket(segment[i], hash[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        tag[i] = tag_of(hash[i], segment[i]->tag_depth);
+        b[i] = bucket_first(segment[i], hash[i]);
+        __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b[i], tag[i])]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int at = bucket_find_tag(segment[i], b[i], tag[i]);
+        if (at < 0) {
+            b[i] = bucket_other(segment[i], b[i], tag[i]);
+            at = bucket_find_tag(segment[i], b[i], tag[i]);
+        }
+        if (at >= 0)
+            found[n_found++] =
+                yn_key_of_score((double)(segment[i]->bucket[b[i]][at] & CODE_MASK));
+        else if (keys != NULL)
+            found[n_found++] = keys[i];
+    }
+    yn_tree_prefetch(view, found, n_found);
 }
 
 enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,

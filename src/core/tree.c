@@ -35,6 +35,7 @@
 #include "core/tree.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 #define ITEMS_MAX (3 * YN_LEAF_ENTRIES_MAX + 1)
 
@@ -182,26 +183,31 @@ void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block)
 
 /* ---- descent ---- */
 
+/* Number of children whose first key is not above `key`. No branches but the loop's: half
+ * of them would be mispredicted. */
+static size_t keys_up_to(const struct yn_inner *inner, uint64_t key)
+{
+    size_t at = 0;
+    for (size_t left = inner->head.n; left > 0;) {
+        size_t half = (left + 1) / 2;
+        size_t is_passed = inner->key[at + half - 1] <= key;
+        at += half & (0 - is_passed);
+        left /= 2;
+    }
+    return at;
+}
+
 /* The last child that starts at or before (key, member); 0 when none does. */
 static size_t inner_find(const struct yn_inner *inner, uint64_t key,
                          struct yn_bytes member)
 {
-    size_t low = 0, high = inner->head.n; /* first child with a first key above key */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->key[middle] <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t above = low;
+    size_t above = keys_up_to(inner, key);
     if (above == 0)
         return 0;
     if (inner->key[above - 1] < key)
         return above - 1;
-    /* children from `low` on start with this very key: their first members decide */
-    low = 0;
-    high = above;
+    /* some children start with this very key: their first members decide */
+    size_t low = 0, high = above;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (inner->key[middle] < key) {
@@ -217,11 +223,18 @@ static size_t inner_find(const struct yn_inner *inner, uint64_t key,
     return low > 0 ? low - 1 : 0;
 }
 
-/* Asks for a leaf's header and positions at once; which members will be looked at is not
- * known. */
+/* Asks for the parts of an inner node that a descent reads. */
+static void inner_prefetch(const struct yn_node *inner)
+{
+    for (size_t at = 0; at < offsetof(struct yn_inner, rects); at += 64)
+        __builtin_prefetch((const char *)inner + at);
+}
+
+/* Asks for a leaf's header, positions and offsets at once; which members will be looked at
+ * is not known. */
 static void leaf_prefetch(const struct yn_node *leaf)
 {
-    for (size_t at = 0; at < 512; at += 64)
+    for (size_t at = 0; at < 768; at += 64)
         __builtin_prefetch((const char *)leaf + at);
 }
 
@@ -842,15 +855,8 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
  * does. */
 static size_t child_before(const struct yn_inner *inner, uint64_t key)
 {
-    size_t low = 0, high = inner->head.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->key[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : 0;
+    size_t below = key == 0 ? 0 : keys_up_to(inner, key - 1);
+    return below > 0 ? below - 1 : 0;
 }
 
 static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn visit,
@@ -871,15 +877,30 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-void yn_tree_prefetch(const struct yn_view *view, uint64_t key)
+void yn_tree_prefetch(const struct yn_view *view, const uint64_t *keys, size_t n)
 {
-    const struct yn_node *node = view->root;
-    while (node != NULL && node->level > 0) {
-        const struct yn_inner *inner = yn_as_inner(node);
-        node = inner->child[child_before(inner, key)];
+    const struct yn_node *node[YN_PREFETCH_MAX];
+    assert(n <= YN_PREFETCH_MAX);
+    if (view->root == NULL)
+        return;
+    for (size_t i = 0; i < n; i++)
+        node[i] = view->root;
+    for (unsigned level = view->root->level; level > 0; level--) { /* of all of them */
+        for (size_t i = 0; i < n; i++) {
+            const struct yn_inner *inner = yn_as_inner(node[i]);
+            node[i] = inner->child[child_before(inner, keys[i])];
+            if (level > 1)
+                inner_prefetch(node[i]);
+            else
+                leaf_prefetch(node[i]);
+        }
     }
-    if (node != NULL)
-        leaf_prefetch(node);
+    for (size_t i = 0; i < n; i++) {
+        const struct yn_leaf *leaf = yn_as_leaf(node[i]);
+        size_t at = yn_leaf_count_below(leaf, keys[i], false);
+        if (at < leaf->head.n)
+            __builtin_prefetch(yn_leaf_wires(leaf) + yn_leaf_offset(leaf, at));
+    }
 }
 
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,

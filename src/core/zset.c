@@ -148,6 +148,46 @@ bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member, size_t *out
     return true;
 }
 
+/* ---- prefetch ---- */
+
+/* Smaller sets are in the caches, and would only pay for the descents. */
+#ifndef YN_PREFETCH_COUNT_MIN
+#define YN_PREFETCH_COUNT_MIN 20000
+#endif
+
+static bool is_worth_prefetching(const struct yn_zset *set, size_t n)
+{
+    return n > 1 && set->dict != NULL && set->tree.live.count >= YN_PREFETCH_COUNT_MIN;
+}
+
+void yn_zset_prefetch(const struct yn_zset *set, const struct yn_bytes *members,
+                      size_t n_members)
+{
+    if (!is_worth_prefetching(set, n_members))
+        return;
+    for (size_t at = 0; at < n_members; at += YN_PREFETCH_MAX) {
+        size_t n = n_members - at < YN_PREFETCH_MAX ? n_members - at : YN_PREFETCH_MAX;
+        yn_dict_prefetch(set->dict, &set->tree.live, members + at, NULL, n);
+    }
+}
+
+void yn_zset_prefetch_entries(const struct yn_zset *set, const struct yn_entry *entries,
+                              size_t n_entries)
+{
+    struct yn_bytes members[YN_PREFETCH_MAX];
+    uint64_t keys[YN_PREFETCH_MAX];
+    if (!is_worth_prefetching(set, n_entries))
+        return;
+    for (size_t at = 0; at < n_entries;) {
+        size_t n = 0;
+        for (; n < YN_PREFETCH_MAX && at < n_entries; n++, at++) {
+            members[n] = entries[at].member;
+            keys[n] = yn_key_of_score(entries[at].score);
+        }
+        yn_dict_prefetch(set->dict, &set->tree.live, members, keys, n);
+    }
+}
+
 /* ---- change ---- */
 
 /* Keeps the dictionary in step with the shape of the tree. Without memory for it the set

@@ -303,38 +303,67 @@ static void reply_protocol_error(struct conn *conn)
     conn_finish(conn);
 }
 
+static enum yn_request_status parse(struct conn *conn, const char *data, size_t len)
+{
+    const struct config *config = &conn->loop->server->config;
+    struct yn_request_limits limits = {
+        .max_args = INT32_MAX,
+        .max_bulk_len = config->proto_max_bulk_len,
+        .max_inline_len = (size_t)64 * 1024,
+        .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
+    /* what follows AUTH is parsed with other limits: not before it has run */
+    size_t n_max = limits.authenticated ? BATCH_MAX : 1;
+    return batch_parse(&conn->loop->batch, &conn->request, data, len, &limits, n_max);
+}
+
+/* Whether the connection has to wait with its next command. */
+static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
+{
+    return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
+}
+
+/* Runs the requests of the batch, which start at data, up to one that has to wait. Returns
+ * how many bytes are done with. */
+static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns)
+{
+    struct loop *loop = conn->loop;
+    struct batch *batch = &loop->batch;
+    size_t at = 0;
+    batch_prefetch(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
+    for (size_t i = 0; i < batch->n; i++) {
+        struct yn_request *request = &batch->request[i];
+        if (i > 0 && has_to_wait(conn, slice_end_ns)) {
+            yn_request_next(&conn->request); /* it is parsed again, behind this one */
+            break;
+        }
+        if (request->argc > 0) {
+            dispatch_run(conn, batch->spec[i], request->argc,
+                         yn_request_argv(request, data + at));
+            merge_push(conn);
+        }
+        at += request->used;
+    }
+    batch_drop(batch);
+    return at;
+}
+
 /* Runs the commands in these bytes. Returns how many bytes are done with. */
 static size_t execute(struct conn *conn, const char *data, size_t len)
 {
-    const struct config *config = &conn->loop->server->config;
     uint64_t slice_end_ns = conn->loop->mono_ns + SLICE_NS;
     size_t at = 0;
     conn->has_more = false;
     while (at < len) {
-        if (!can_execute(conn) || conn->loop->mono_ns > slice_end_ns) {
+        if (has_to_wait(conn, slice_end_ns)) {
             conn->has_more = true;
             break;
         }
-        struct yn_request_limits limits = {
-            .max_args = INT32_MAX,
-            .max_bulk_len = config->proto_max_bulk_len,
-            .max_inline_len = (size_t)64 * 1024,
-            .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
-        enum yn_request_status status =
-            yn_request_parse(&conn->request, data + at, len - at, &limits);
-        if (status == YN_REQUEST_MORE)
-            break;
-        if (status == YN_REQUEST_ERROR) {
+        enum yn_request_status status = parse(conn, data + at, len - at);
+        if (status == YN_REQUEST_ERROR)
             reply_protocol_error(conn);
+        if (status != YN_REQUEST_DONE)
             break;
-        }
-        if (status == YN_REQUEST_DONE) {
-            dispatch_run(conn, conn->request.argc,
-                         yn_request_argv(&conn->request, data + at));
-            merge_push(conn);
-        }
-        at += conn->request.used;
-        yn_request_next(&conn->request);
+        at += run_batch(conn, data + at, slice_end_ns);
     }
     /* Nothing that follows a request to close is looked at. */
     return conn->closes_when_flushed ? len : at;

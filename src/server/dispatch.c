@@ -188,7 +188,8 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
 }
 
-void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
+void dispatch_run(struct conn *conn, const struct cmd_spec *spec, size_t argc,
+                  const struct yn_bytes *argv)
 {
     struct loop *loop = conn->loop;
     if (is_cross_protocol(argv[0])) {
@@ -198,8 +199,11 @@ void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
     enum conn_reply before = conn->reply;
     bool is_quiet = before == CONN_REPLY_OFF || before == CONN_REPLY_SKIP;
     struct host host = begin(conn, is_quiet ? &loop->scrap : &conn->out);
-    struct cmd_call call = {
-        .host = &host, .arena = loop->arena, .argc = argc, .argv = argv};
+    struct cmd_call call = {.spec = spec,
+                            .host = &host,
+                            .arena = loop->arena,
+                            .argc = argc,
+                            .argv = argv};
     conn->is_running = true;
     run_call(conn, &call);
     conn->is_running = false;

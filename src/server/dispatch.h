@@ -7,9 +7,10 @@
 
 #include "server/conn.h"
 
-/* Runs the request. The reply is appended to conn->out, or begun there when a job has to
+/* Runs the request. spec: the command as cmd_find has it, or NULL to look it up. The reply is appended to conn->out, or begun there when a job has to
  * go on (conn->job is set and held). loop->mono_ns is up to date on return. */
-void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv);
+void dispatch_run(struct conn *conn, const struct cmd_spec *spec, size_t argc,
+                  const struct yn_bytes *argv);
 /* Goes on with the connection's job for one chunk; frees it when it is done. */
 void dispatch_step_job(struct conn *conn);
 /* Gives up the job, if there is one. */
