@@ -165,18 +165,16 @@ YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member
 YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
                          double *out_score);
 
-/*
- * Tells that these members are about to be looked up, put or removed. Asks the processor
- * to fetch what that will read, for all of them side by side: in a set that is larger than
- * the caches this takes little longer for ten members than the waiting for one. For speed
- * only; useful for up to some tens of members at a time.
- */
-YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_bytes *members,
-                             size_t n_members);
-/* The same for entries that are about to be put: new members are expected at their
- * scores. */
-YN_API void yn_zset_prefetch_entries(const struct yn_zset *set,
-                                     const struct yn_entry *entries, size_t n_entries);
+/* Looks n members up, side by side: in a set that is larger than the processor's caches
+ * ten look-ups take little longer than the waiting for one. out_scores[i] is NaN when
+ * members[i] is not there. */
+YN_API void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members,
+                              size_t n_members, double *out_scores);
+
+/* Tells that these entries are about to be put: asks the processor to fetch what that will
+ * read, side by side. For speed only; useful for up to some tens of entries at a time. */
+YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
+                             size_t n_entries);
 
 /* Number of entries before the member in ascending order. Returns false when
  * the member is not there. Cost O(log n). */

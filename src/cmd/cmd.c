@@ -225,17 +225,6 @@ bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
     return false;
 }
 
-void cmd_prefetch_members(const struct cmd_call *call, const struct yn_zset *set,
-                          size_t first, size_t i)
-{
-    size_t left = call->argc - i;
-    if (set == NULL || (i - first) % CMD_MEMBERS_AHEAD != 0 ||
-        call->argc - first <= CMD_MEMBERS_AHEAD)
-        return;
-    yn_zset_prefetch(set, call->argv + i,
-                     left < CMD_MEMBERS_AHEAD ? left : CMD_MEMBERS_AHEAD);
-}
-
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call)
 {
     const struct cmd_spec *spec = call->spec;

@@ -49,12 +49,22 @@ enum cmd_wish { CMD_WISH_NONE, CMD_WISH_CLOSE, CMD_WISH_SHUTDOWN };
 
 struct cmd_spec;
 
+/* Scores of the members of a call, as the host has found them before (NaN: not there). */
+struct cmd_ahead {
+    const struct yn_zset *set; /* they are of this set, unchanged since; NULL: none */
+    const double *scores;
+    size_t n;
+};
+/* So many members of one command are looked up ahead; it does more by itself. */
+#define CMD_AHEAD_MAX 16
+
 struct cmd_call {
     const struct cmd_spec *spec; /* the subcommand's for container commands */
     struct host *host;
     struct cmd_arena *arena;
     size_t argc;                 /* command name included */
     const struct yn_bytes *argv; /* borrowed from the request */
+    struct cmd_ahead ahead;      /* see cmd_scores.h */
     struct cmd_job *job;         /* out: the host owns it */
     enum cmd_wish wish;          /* out */
 };
@@ -125,13 +135,10 @@ struct cmd_key_spec {
 };
 
 /* Which arguments are members that the command will look up: argv[first], +step ..
- * argv[last] (0: to the end). A hint, from which the host may fetch them ahead
- * (yn_zset_prefetch); step 0: no hint. */
+ * argv[last] (0: to the end). The host may look them up ahead. step 0: none are known. */
 struct cmd_members {
     uint8_t first, step, last;
 };
-/* A command of more members than this fetches them itself, so many at a time. */
-#define CMD_MEMBERS_AHEAD 16
 
 struct cmd_spec {
     const char *name; /* lower case; "client|id" for a subcommand */
@@ -188,12 +195,6 @@ void cmd_reply_wrong_arity(struct cmd_call *call);
  * Returns false, and answers, when the key holds something else. */
 bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
                             struct yn_zset **out_set);
-
-/* To be called before looking up the member at argv[i], for i from `first` on: when the
- * command names more members than the host fetches ahead, it fetches the next ones. set:
- * or NULL. */
-void cmd_prefetch_members(const struct cmd_call *call, const struct yn_zset *set,
-                          size_t first, size_t i);
 
 /* Texts of errors that several commands give. */
 #define CMD_ERR_WRONGTYPE \

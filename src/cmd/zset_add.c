@@ -38,9 +38,9 @@ static bool wants(const struct zset_add *add, const struct yn_zset *set,
 static void prefetch(const struct zset_add *add, const struct yn_zset *set, size_t i)
 {
     size_t left = add->n_entries - i;
-    if (i % CMD_MEMBERS_AHEAD == 0 && add->n_entries > CMD_MEMBERS_AHEAD)
-        yn_zset_prefetch_entries(set, &add->entries[i],
-                                 left < CMD_MEMBERS_AHEAD ? left : CMD_MEMBERS_AHEAD);
+    if (i % CMD_AHEAD_MAX == 0 && add->n_entries > CMD_AHEAD_MAX)
+        yn_zset_prefetch(set, &add->entries[i],
+                                 left < CMD_AHEAD_MAX ? left : CMD_AHEAD_MAX);
 }
 
 /* Applies all entries; stops at the first error. */

@@ -29,6 +29,7 @@
 #include "core/dict.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
@@ -439,18 +440,19 @@ static bool refresh_member(void *ctx, struct yn_bytes member)
     return true;
 }
 
-/* Asks for the leaves of the entries in YN_PREFETCH_MAX slots. */
+/* Asks for the leaves of the entries in YN_AHEAD_MAX slots. */
 static void prefetch_slots(const struct segment *segment, size_t first,
                            const struct yn_view *view)
 {
-    uint64_t keys[YN_PREFETCH_MAX];
+    uint64_t keys[YN_AHEAD_MAX];
     size_t n = 0;
-    for (size_t at = first; at < first + YN_PREFETCH_MAX; at++) {
+    for (size_t at = first; at < first + YN_AHEAD_MAX; at++) {
         uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
         if (entry != 0)
             keys[n++] = yn_key_of_score((double)(entry & CODE_MASK));
     }
-    yn_tree_prefetch(view, keys, n);
+    struct yn_place places[YN_AHEAD_MAX];
+    yn_tree_seek_many(view, keys, n, places);
 }
 
 /* Visits the members behind all entries of r->segment. */
@@ -460,7 +462,7 @@ static void refresh_walk(struct refresh *r, const struct yn_view *view)
     size_t n_slots = (bucket_mask(segment) + 1) * SLOTS;
     memset(r->done, 0, sizeof r->done);
     for (size_t at = 0; at < n_slots; at++) {
-        if (at % YN_PREFETCH_MAX == 0) /* the members of a segment lie anywhere */
+        if (at % YN_AHEAD_MAX == 0) /* the members of a segment lie anywhere */
             prefetch_slots(segment, at, view);
         uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
         if (entry == 0 || r->done[at / 64] >> at % 64 & 1)
@@ -656,7 +658,7 @@ bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
     return find_except(dict, view, member, hash, 0, out_path);
 }
 
-/* ---- prefetch ---- */
+/* ---- many at once ---- */
 
 /* Where in a bucket an entry with this tag stands, or -1. */
 static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag)
@@ -667,39 +669,98 @@ static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag
     return -1;
 }
 
+/* The keys at which these members probably stand, by their tags in the main table; 0 for
+ * a member whose tag is not there. Each step asks for what the next one reads, for all
+ * members. */
+static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
+                          size_t n, uint64_t *out_hashes, uint64_t *out_keys)
+{
+    const struct segment *segment[YN_AHEAD_MAX];
+    uint64_t tag[YN_AHEAD_MAX];
+    for (size_t i = 0; i < n; i++) {
+        out_hashes[i] = yn_dict_hash(dict, members[i]);
+        segment[i] = directory_find(&dict->main, out_hashes[i]);
+        __builtin_prefetch(segment[i]);
+        prefetch_bucket(segment[i], out_hashes[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t b = bucket_first(segment[i], out_hashes[i]);
+        tag[i] = tag_of(out_hashes[i], segment[i]->tag_depth);
+        __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b, tag[i])]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t b = bucket_first(segment[i], out_hashes[i]);
+        int at = bucket_find_tag(segment[i], b, tag[i]);
+        if (at < 0) {
+            b = bucket_other(segment[i], b, tag[i]);
+            at = bucket_find_tag(segment[i], b, tag[i]);
+        }
+        out_keys[i] = at < 0 ? 0
+                             : yn_key_of_score(
+                                   (double)(segment[i]->bucket[b][at] & CODE_MASK));
+    }
+}
+
+/* Removes the zeros from n keys; out_index tells where the others were. */
+static size_t squeeze_keys(uint64_t *keys, size_t n, size_t *out_index)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (keys[i] == 0)
+            continue;
+        keys[n_left] = keys[i];
+        out_index[n_left++] = i;
+    }
+    return n_left;
+}
+
+static bool is_member_at(const struct yn_place *place, uint64_t key,
+                         struct yn_bytes member)
+{
+    return place->i < place->leaf->head.n && yn_leaf_key(place->leaf, place->i) == key &&
+           yn_bytes_compare(yn_leaf_member(place->leaf, place->i), member) == 0;
+}
+
+void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
+                       const struct yn_bytes *members, size_t n, double *out_scores)
+{
+    uint64_t hashes[YN_AHEAD_MAX], keys[YN_AHEAD_MAX];
+    size_t index[YN_AHEAD_MAX];
+    struct yn_place places[YN_AHEAD_MAX];
+    struct yn_path path;
+    bool is_found[YN_AHEAD_MAX] = {false};
+    if (dict->main.segment != NULL) {
+        probable_keys(dict, members, n, hashes, keys);
+        size_t n_keys = squeeze_keys(keys, n, index);
+        yn_tree_seek_many(view, keys, n_keys, places);
+        for (size_t k = 0; k < n_keys; k++) {
+            size_t i = index[k];
+            is_found[i] = is_member_at(&places[k], keys[k], members[i]);
+            out_scores[i] = yn_score_of_key(keys[k]);
+        }
+    }
+    /* others with its tag, members that share its cell, the side table, or nothing */
+    for (size_t i = 0; i < n; i++) {
+        if (!is_found[i])
+            out_scores[i] = yn_dict_find(dict, view, members[i],
+                                         yn_dict_hash(dict, members[i]), &path)
+                                ? yn_leaf_score(path.leaf, path.i)
+                                : (double)NAN;
+    }
+}
+
 void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
                       const struct yn_bytes *members, const uint64_t *keys, size_t n)
 {
-    const struct segment *segment[YN_PREFETCH_MAX];
-    uint64_t hash[YN_PREFETCH_MAX], tag[YN_PREFETCH_MAX], found[YN_PREFETCH_MAX];
-    size_t b[YN_PREFETCH_MAX], n_found = 0;
+    uint64_t hashes[YN_AHEAD_MAX], expected[YN_AHEAD_MAX];
+    size_t index[YN_AHEAD_MAX];
+    struct yn_place places[YN_AHEAD_MAX];
     if (dict->main.segment == NULL)
         return;
-    /* Each step asks for what the next one reads, for all members. */
-    for (size_t i = 0; i < n; i++) {
-        hash[i] = yn_dict_hash(dict, members[i]);
-        segment[i] = directory_find(&dict->main, hash[i]);
-        __builtin_prefetch(segment[i]);
-        prefetch_bucket(segment[i], hash[i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        tag[i] = tag_of(hash[i], segment[i]->tag_depth);
-        b[i] = bucket_first(segment[i], hash[i]);
-        __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b[i], tag[i])]);
-    }
-    for (size_t i = 0; i < n; i++) {
-        int at = bucket_find_tag(segment[i], b[i], tag[i]);
-        if (at < 0) {
-            b[i] = bucket_other(segment[i], b[i], tag[i]);
-            at = bucket_find_tag(segment[i], b[i], tag[i]);
-        }
-        if (at >= 0)
-            found[n_found++] =
-                yn_key_of_score((double)(segment[i]->bucket[b[i]][at] & CODE_MASK));
-        else if (keys != NULL)
-            found[n_found++] = keys[i];
-    }
-    yn_tree_prefetch(view, found, n_found);
+    probable_keys(dict, members, n, hashes, expected);
+    for (size_t i = 0; keys != NULL && i < n; i++)
+        expected[i] = expected[i] == 0 ? keys[i] : expected[i];
+    yn_tree_seek_many(view, expected, squeeze_keys(expected, n, index), places);
 }
 
 enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,

@@ -877,12 +877,11 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-void yn_tree_prefetch(const struct yn_view *view, const uint64_t *keys, size_t n)
+void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
+                       struct yn_place *out_places)
 {
-    const struct yn_node *node[YN_PREFETCH_MAX];
-    assert(n <= YN_PREFETCH_MAX);
-    if (view->root == NULL)
-        return;
+    const struct yn_node *node[YN_AHEAD_MAX];
+    assert(n <= YN_AHEAD_MAX);
     for (size_t i = 0; i < n; i++)
         node[i] = view->root;
     for (unsigned level = view->root->level; level > 0; level--) { /* of all of them */
@@ -900,6 +899,7 @@ void yn_tree_prefetch(const struct yn_view *view, const uint64_t *keys, size_t n
         size_t at = yn_leaf_count_below(leaf, keys[i], false);
         if (at < leaf->head.n)
             __builtin_prefetch(yn_leaf_wires(leaf) + yn_leaf_offset(leaf, at));
+        out_places[i] = (struct yn_place){leaf, at};
     }
 }
 

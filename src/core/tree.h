@@ -71,12 +71,18 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
 bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
 
 /*
- * Asks the processor to fetch the leaves where entries with these keys start, and what the
- * descents to them read, all descents side by side: so many misses of the cache take
- * little longer than one. For speed only. n is at most YN_PREFETCH_MAX.
+ * Finds where entries with these keys start, n (at most YN_AHEAD_MAX) of them side by
+ * side: each step down is made for all keys before the next one, and what that will read
+ * is asked for early, so that many misses of the cache take little longer than one. The
+ * entry found may be leaf->head.n; its bytes are on their way. The tree is not empty.
  */
-#define YN_PREFETCH_MAX 16
-void yn_tree_prefetch(const struct yn_view *view, const uint64_t *keys, size_t n);
+#define YN_AHEAD_MAX 16
+struct yn_place {
+    const struct yn_leaf *leaf;
+    size_t i;
+};
+void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
+                       struct yn_place *out_places);
 
 /* Visits the members with this key until visit returns false. */
 typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);

@@ -4,8 +4,6 @@
 
 #include "server/keyspace.h"
 
-#define MEMBERS_MAX 64 /* of one set, fetched at a time */
-
 void batch_init(struct batch *batch)
 {
     batch->n = 0;
@@ -61,20 +59,22 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
     return YN_REQUEST_DONE;
 }
 
-/* ---- prefetch ---- */
+/* ---- looking ahead ---- */
 
 /* Members of one set, gathered over requests. */
 struct gathered {
     struct yn_bytes key;
-    const struct yn_zset *set; /* NULL: none, or none that matters */
-    struct yn_bytes members[MEMBERS_MAX];
-    size_t n;
+    const struct yn_zset *set; /* NULL: none */
+    struct yn_bytes members[BATCH_MEMBERS_MAX];
+    size_t first, n; /* their scores go to batch->scores + first */
 };
 
-static void fetch(struct gathered *gathered)
+static void look_up(struct batch *batch, struct gathered *gathered)
 {
     if (gathered->n > 0)
-        yn_zset_prefetch(gathered->set, gathered->members, gathered->n);
+        yn_zset_find_many(gathered->set, gathered->members, gathered->n,
+                          batch->scores + gathered->first);
+    gathered->first += gathered->n;
     gathered->n = 0;
 }
 
@@ -83,8 +83,8 @@ static bool is_same(struct yn_bytes a, struct yn_bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Number of members that the request names; 0 when it is not to be fetched for: a
- * command of very many members does that itself. */
+/* Number of members that the request names; 0: none, or very many, which the command
+ * looks up by itself. */
 static size_t members_of(const struct cmd_spec *spec, size_t argc)
 {
     if (spec == NULL || spec->members.step == 0 || argc <= spec->members.first)
@@ -92,44 +92,52 @@ static size_t members_of(const struct cmd_spec *spec, size_t argc)
     size_t last = spec->members.last > 0 ? spec->members.last : argc - 1;
     last = last < argc ? last : argc - 1;
     size_t n = (last - spec->members.first) / spec->members.step + 1;
-    return n <= CMD_MEMBERS_AHEAD ? n : 0;
+    return n <= CMD_AHEAD_MAX ? n : 0;
 }
 
 /* Makes the key's set the one that members are gathered for. */
-static void turn_to(struct gathered *gathered, struct yn_bytes key,
+static void turn_to(struct batch *batch, struct gathered *gathered, struct yn_bytes key,
                     const struct keyspace *keyspace, int64_t now_ms)
 {
     if (gathered->key.data != NULL && is_same(gathered->key, key))
         return;
-    fetch(gathered);
+    look_up(batch, gathered);
     struct host_value value = keyspace_find(keyspace, key, now_ms);
     gathered->key = key;
     gathered->set = value.type == HOST_ZSET ? value.zset : NULL;
 }
 
-void batch_prefetch(struct batch *batch, const char *data, const struct keyspace *keyspace,
-                    int64_t now_ms)
+void batch_look_ahead(struct batch *batch, const char *data,
+                      const struct keyspace *keyspace, int64_t now_ms)
 {
-    struct gathered gathered;
+    struct gathered gathered; /* large: members are set when they are gathered */
     gathered.key = (struct yn_bytes){NULL, 0};
     gathered.set = NULL;
-    gathered.n = 0;
+    gathered.first = gathered.n = 0;
     for (size_t i = 0; i < batch->n; i++) {
         size_t argc = batch->request[i].argc;
         const struct yn_bytes *argv = yn_request_argv(&batch->request[i], data);
         data += batch->request[i].used;
-        if (argc == 0)
-            continue;
-        const struct cmd_spec *spec = batch->spec[i] = cmd_find(argv[0]);
+        batch->ahead[i].set = NULL;
+        batch->spec[i] = argc > 0 ? cmd_find(argv[0]) : NULL;
+        const struct cmd_spec *spec = batch->spec[i];
         size_t n = members_of(spec, argc);
         if (n == 0 || (batch->n == 1 && n == 1))
             continue;
-        turn_to(&gathered, argv[1], keyspace, now_ms);
-        if (gathered.n + n > MEMBERS_MAX)
-            fetch(&gathered);
-        for (size_t k = 0; gathered.set != NULL && k < n; k++)
+        turn_to(batch, &gathered, argv[1], keyspace, now_ms);
+        size_t at = gathered.first + gathered.n;
+        if (gathered.set == NULL || at + n > BATCH_MEMBERS_MAX)
+            continue;
+        for (size_t k = 0; k < n; k++)
             gathered.members[gathered.n++] =
                 argv[spec->members.first + k * spec->members.step];
+        batch->ahead[i] = (struct cmd_ahead){gathered.set, batch->scores + at, n};
     }
-    fetch(&gathered);
+    look_up(batch, &gathered);
+}
+
+void batch_forget_scores(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++)
+        batch->ahead[i].set = NULL;
 }

@@ -16,10 +16,13 @@
 #include "resp/request.h"
 
 #define BATCH_MAX 16
+#define BATCH_MEMBERS_MAX 64 /* looked up ahead, of all requests together */
 
 struct batch {
     struct yn_request request[BATCH_MAX];
     const struct cmd_spec *spec[BATCH_MAX]; /* as far as known; for cmd_call.spec */
+    struct cmd_ahead ahead[BATCH_MAX];      /* for cmd_call.ahead */
+    double scores[BATCH_MEMBERS_MAX];
     size_t n;
 };
 
@@ -41,9 +44,12 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
 /* Forgets the requests. */
 void batch_drop(struct batch *batch);
 
-/* Fetches the members that the requests name from memory. data: as for batch_parse. */
+/* Looks up ahead what the requests name: commands, and members of sets. data: as for
+ * batch_parse. */
 struct keyspace;
-void batch_prefetch(struct batch *batch, const char *data, const struct keyspace *keyspace,
-                    int64_t now_ms);
+void batch_look_ahead(struct batch *batch, const char *data,
+                      const struct keyspace *keyspace, int64_t now_ms);
+/* The sets may have changed: forgets the scores. */
+void batch_forget_scores(struct batch *batch);
 
 #endif

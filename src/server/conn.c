@@ -329,7 +329,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     struct loop *loop = conn->loop;
     struct batch *batch = &loop->batch;
     size_t at = 0;
-    batch_prefetch(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
+    batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
     for (size_t i = 0; i < batch->n; i++) {
         struct yn_request *request = &batch->request[i];
         if (i > 0 && has_to_wait(conn, slice_end_ns)) {
@@ -337,8 +337,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
             break;
         }
         if (request->argc > 0) {
-            dispatch_run(conn, batch->spec[i], request->argc,
-                         yn_request_argv(request, data + at));
+            dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
             merge_push(conn);
         }
         at += request->used;

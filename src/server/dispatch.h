@@ -5,11 +5,13 @@
 #ifndef DISPATCH_H
 #define DISPATCH_H
 
+#include "server/batch.h"
 #include "server/conn.h"
 
-/* Runs the request. spec: the command as cmd_find has it, or NULL to look it up. The reply is appended to conn->out, or begun there when a job has to
- * go on (conn->job is set and held). loop->mono_ns is up to date on return. */
-void dispatch_run(struct conn *conn, const struct cmd_spec *spec, size_t argc,
+/* Runs request i of the loop's batch; argv are its arguments. The reply is appended to
+ * conn->out, or begun there when a job has to go on (conn->job is set and held).
+ * loop->mono_ns is up to date on return. */
+void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
                   const struct yn_bytes *argv);
 /* Goes on with the connection's job for one chunk; frees it when it is done. */
 void dispatch_step_job(struct conn *conn);
