@@ -341,6 +341,18 @@ void yn_leaf_pack(struct yn_leaf *leaf, size_t cap, uint64_t epoch,
 
 /* ---- changing in place ---- */
 
+/* Whether the leaf's format can hold the item's score. */
+static bool is_format_fit(const struct yn_leaf *leaf, const struct yn_item *item)
+{
+    if (leaf->head.format == YN_LEAF_GENERAL)
+        return true;
+    if (!item->is_cell)
+        return false;
+    return leaf->head.format == YN_LEAF_WIDE ||
+           (item->lat - leaf->base_lat <= NARROW_SPAN &&
+            item->lon - leaf->base_lon <= NARROW_SPAN);
+}
+
 static bool is_fit(const struct yn_leaf *leaf, const struct yn_item *item)
 {
     size_t n = leaf->head.n + (size_t)1;
@@ -350,13 +362,7 @@ static bool is_fit(const struct yn_leaf *leaf, const struct yn_item *item)
     if (layout_size(leaf->head.format, n, is_mixed, leaf->wire_len + item->wire_len) >
         leaf->head.cap)
         return false;
-    if (leaf->head.format == YN_LEAF_GENERAL)
-        return true;
-    if (!item->is_cell)
-        return false;
-    return leaf->head.format == YN_LEAF_WIDE ||
-           (item->lat - leaf->base_lat <= NARROW_SPAN &&
-            item->lon - leaf->base_lon <= NARROW_SPAN);
+    return is_format_fit(leaf, item);
 }
 
 /* Opens a gap of one element before element i of an array that moves from `from` to `to`
@@ -431,6 +437,12 @@ bool yn_leaf_insert(struct yn_leaf *leaf, size_t i, const struct yn_item *item)
     return true;
 }
 
+static bool is_at_edge(const struct yn_rect *rect, uint32_t lat, uint32_t lon)
+{
+    return lat == rect->lat_min || lat == rect->lat_max || lon == rect->lon_min ||
+           lon == rect->lon_max;
+}
+
 void yn_leaf_remove(struct yn_leaf *leaf, size_t i)
 {
     size_t n = leaf->head.n;
@@ -456,8 +468,67 @@ void yn_leaf_remove(struct yn_leaf *leaf, size_t i)
     memmove(wires, old_wires, at);
     memmove(wires + at, old_wires + at + entry.len, leaf->wire_len - at - entry.len);
     leaf->wire_len -= (uint32_t)entry.len;
-    const struct yn_rect *rect = &leaf->rect;
-    if (lat == rect->lat_min || lat == rect->lat_max || lon == rect->lon_min ||
-        lon == rect->lon_max)
+    if (is_at_edge(&leaf->rect, lat, lon))
         leaf->rect = yn_leaf_bounds(leaf);
+}
+
+/* Moves element `from` of an array to `to`; those between close up. */
+static void rotate(char *array, size_t from, size_t to, size_t size)
+{
+    char element[8];
+    memcpy(element, array + from * size, size);
+    if (from < to)
+        memmove(array + from * size, array + (from + 1) * size, (to - from) * size);
+    else
+        memmove(array + (to + 1) * size, array + to * size, (from - to) * size);
+    memcpy(array + to * size, element, size);
+}
+
+/* The same for the members, and their offsets. */
+static void rotate_wires(struct yn_leaf *leaf, size_t from, size_t to)
+{
+    char entry[8 + YN_MEMBER_INLINE_MAX + 8], *wires = yn_leaf_wires(leaf);
+    size_t at = yn_leaf_offset(leaf, from), len = yn_leaf_offset(leaf, from + 1) - at;
+    size_t end = yn_leaf_offset(leaf, to + 1), begin = yn_leaf_offset(leaf, to);
+    memcpy(entry, wires + at, len);
+    if (from < to) {
+        memmove(wires + at, wires + at + len, end - at - len);
+        begin = end - len;
+    } else {
+        memmove(wires + begin + len, wires + begin, at - begin);
+    }
+    memcpy(wires + begin, entry, len);
+    if (leaf->entry_len != 0)
+        return;
+    uint16_t *offsets = (uint16_t *)(void *)yn_leaf_offsets(leaf);
+    for (size_t i = from; i < to; i++)
+        offsets[i] = (uint16_t)(offsets[i + 1] - len);
+    for (size_t i = from; i > to; i--)
+        offsets[i] = (uint16_t)(offsets[i - 1] + len);
+    offsets[to] = (uint16_t)begin;
+}
+
+bool yn_leaf_move(struct yn_leaf *leaf, size_t from, size_t to,
+                  const struct yn_item *item)
+{
+    size_t n = leaf->head.n, size = yn_leaf_position_size(leaf->head.format) / 2;
+    uint32_t lat, lon;
+    if (!is_format_fit(leaf, item))
+        return false;
+    yn_leaf_cell(leaf, from, &lat, &lon);
+    if (from != to) {
+        if (leaf->head.format == YN_LEAF_GENERAL) {
+            rotate(leaf->data, from, to, 8);
+        } else {
+            rotate(leaf->data, from, to, size);
+            rotate(leaf->data + n * size, from, to, size);
+        }
+        rotate_wires(leaf, from, to);
+    }
+    set_position(leaf, to, item);
+    if (is_at_edge(&leaf->rect, lat, lon))
+        leaf->rect = yn_leaf_bounds(leaf);
+    else
+        yn_rect_extend(&leaf->rect, item->lat, item->lon);
+    return true;
 }

@@ -244,6 +244,10 @@ void yn_leaf_pack(struct yn_leaf *leaf, size_t cap, uint64_t epoch,
 bool yn_leaf_insert(struct yn_leaf *leaf, size_t i, const struct yn_item *item);
 /* Takes entry i out; the leaf may become empty. */
 void yn_leaf_remove(struct yn_leaf *leaf, size_t i);
+/* Makes entry `from` entry `to`, at the item's score (its wire does not count). Returns
+ * false, leaf unchanged, when the score does not fit the format. */
+bool yn_leaf_move(struct yn_leaf *leaf, size_t from, size_t to,
+                  const struct yn_item *item);
 
 void yn_rect_extend(struct yn_rect *rect, uint32_t lat, uint32_t lon);
 void yn_rect_union(struct yn_rect *rect, const struct yn_rect *other);

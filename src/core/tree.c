@@ -394,6 +394,15 @@ static bool reserve_take(struct yn_tree *tree, const struct yn_path *path,
     return true;
 }
 
+static bool is_recorded(const struct yn_inner *inner, size_t i,
+                        const struct yn_record *record)
+{
+    struct yn_rect rect = yn_rects_get(&inner->rects, i);
+    return inner->key[i] == record->key && inner->count[i] == record->count &&
+           inner->child[i] == record->child &&
+           memcmp(&rect, &record->rect, sizeof rect) == 0;
+}
+
 /* Writes the exact records of the path's nodes into their parents, from inner node
  * `depth`
  * - 1 up to the root. */
@@ -401,6 +410,8 @@ static void refresh_up(struct yn_path *path, int depth)
 {
     for (int d = depth - 1; d > 0; d--) {
         struct yn_record record = yn_record_of(&path->inner[d]->head);
+        if (is_recorded(path->inner[d - 1], path->slot[d - 1], &record))
+            return;
         yn_inner_set(path->inner[d - 1], path->slot[d - 1], &record);
     }
 }
@@ -829,24 +840,14 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
     uint64_t key = yn_key_of_score(item->score);
     if (key <= yn_leaf_key(leaf, 0) || key >= yn_leaf_key(leaf, n - 1))
         return false;
-    char bytes[8 + YN_MEMBER_INLINE_MAX + 8];
-    struct yn_item old = {.wire = bytes}, changed = *item;
-    struct yn_bytes entry = yn_leaf_entry(leaf, i);
-    memcpy(bytes, entry.data, entry.len);
-    yn_item_set_score(&old, yn_leaf_score(leaf, i));
-    old.wire_len = changed.wire_len = (uint32_t)entry.len;
-    changed.wire = bytes;
-    struct yn_rect before = leaf->rect;
-    yn_leaf_remove(leaf, i);
     bool is_found;
-    size_t to =
-        yn_leaf_lower_bound(leaf, key, yn_entry_member(bytes, entry.len), &is_found);
-    bool is_moved = yn_leaf_insert(leaf, to, &changed);
-    if (!is_moved) /* another format is needed: put it back, which always fits */
-        yn_leaf_insert(leaf, i, &old);
+    size_t to = yn_leaf_lower_bound(leaf, key, yn_leaf_member(leaf, i), &is_found);
+    struct yn_rect before = leaf->rect;
+    if (!yn_leaf_move(leaf, i, to > i ? to - 1 : to, item))
+        return false;
     if (memcmp(&before, &leaf->rect, sizeof before) != 0)
         note_change(path);
-    return is_moved;
+    return true;
 }
 
 /* ---- visiting ---- */
