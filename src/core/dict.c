@@ -603,13 +603,6 @@ size_t yn_dict_count(const struct yn_dict *dict)
     return dict->n_main + dict->n_side;
 }
 
-static bool find_at(const struct yn_view *view, uint64_t key, struct yn_bytes member,
-                    struct yn_path *out_path)
-{
-    yn_tree_find(view, key, member, out_path);
-    return out_path->is_found;
-}
-
 /* For speed only: asks for the first bucket without waiting for the segment's header, as
  * if the segment had its full size, which all but the first have. */
 static void prefetch_bucket(const struct segment *segment, uint64_t hash)
@@ -635,7 +628,7 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
                 if (entry >> 52 != tag)
                     continue;
                 uint64_t key = yn_key_of_score((double)(entry & CODE_MASK));
-                if (key != except && find_at(view, key, member, out_path))
+                if (key != except && yn_tree_find_entry(view, key, member, out_path))
                     return true;
             }
             b = bucket_other(segment, b, tag);
@@ -647,7 +640,7 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
     size_t mask = ((size_t)1 << side->bits) - 1;
     for (size_t i = hash & mask; side->entry[i].key != 0; i = (i + 1) & mask)
         if (side->entry[i].hash == hash && side->entry[i].key != except &&
-            find_at(view, side->entry[i].key, member, out_path))
+            yn_tree_find_entry(view, side->entry[i].key, member, out_path))
             return true;
     return false;
 }
@@ -714,10 +707,9 @@ static size_t squeeze_keys(uint64_t *keys, size_t n, size_t *out_index)
     return n_left;
 }
 
-static bool is_member_at(const struct yn_place *place, uint64_t key,
-                         struct yn_bytes member)
+static bool is_member_at(const struct yn_place *place, struct yn_bytes member)
 {
-    return place->i < place->leaf->head.n && yn_leaf_key(place->leaf, place->i) == key &&
+    return place->i < place->leaf->head.n &&
            yn_bytes_compare(yn_leaf_member(place->leaf, place->i), member) == 0;
 }
 
@@ -735,7 +727,7 @@ void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
         yn_tree_seek_many(view, keys, n_keys, places);
         for (size_t k = 0; k < n_keys; k++) {
             size_t i = index[k];
-            is_found[i] = is_member_at(&places[k], keys[k], members[i]);
+            is_found[i] = is_member_at(&places[k], members[i]);
             out_scores[i] = yn_score_of_key(keys[k]);
         }
     }

@@ -175,6 +175,55 @@ size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equ
     return low;
 }
 
+/* Eight slices at a time, in whatever vectors the processor has. */
+typedef uint16_t slices __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint64_t halves __attribute__((vector_size(16)));
+#define SLICES 8
+
+/* The first i with lat[i] == at_lat and lon[i] == at_lon; n when there is none. */
+static size_t find_narrow(const uint16_t *lat, const uint16_t *lon, size_t n,
+                          uint16_t at_lat, uint16_t at_lon)
+{
+    size_t i = 0;
+    for (; i + SLICES <= n; i += SLICES) {
+        slices is_equal = (slices)(*(const slices *)(lat + i) == at_lat) &
+                          (slices)(*(const slices *)(lon + i) == at_lon);
+        halves mask = (halves)is_equal;
+        if ((mask[0] | mask[1]) != 0)
+            break;
+    }
+    while (i < n && !(lat[i] == at_lat && lon[i] == at_lon))
+        i++;
+    return i;
+}
+
+size_t yn_leaf_find_cell(const struct yn_leaf *leaf, uint32_t lat, uint32_t lon)
+{
+    size_t n = leaf->head.n, i = 0;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        const uint16_t *at = (const uint16_t *)(const void *)leaf->data;
+        lat -= leaf->base_lat;
+        lon -= leaf->base_lon;
+        return lat > NARROW_SPAN || lon > NARROW_SPAN
+                   ? n
+                   : find_narrow(at, at + n, n, (uint16_t)lat, (uint16_t)lon);
+    }
+    const uint32_t *at = (const uint32_t *)(const void *)leaf->data;
+    while (i < n && !(at[i] == lat && at[n + i] == lon))
+        i++;
+    return i;
+}
+
+size_t yn_leaf_find_key(const struct yn_leaf *leaf, uint64_t key)
+{
+    uint32_t lat, lon;
+    if (leaf->head.format != YN_LEAF_GENERAL)
+        return key_to_cell(key, &lat, &lon) ? yn_leaf_find_cell(leaf, lat, lon)
+                                            : leaf->head.n;
+    size_t i = yn_leaf_count_below(leaf, key, false);
+    return i < leaf->head.n && yn_leaf_key(leaf, i) == key ? i : leaf->head.n;
+}
+
 size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
                            struct yn_bytes member, bool *out_found)
 {

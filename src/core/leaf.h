@@ -215,6 +215,10 @@ static inline uint64_t yn_leaf_key(const struct yn_leaf *leaf, size_t i)
 /* Number of entries before (key, member); *out_found tells whether entry i is it. */
 size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
                            struct yn_bytes member, bool *out_found);
+/* The first entry in this cell, in a leaf of cells; head.n when there is none. */
+size_t yn_leaf_find_cell(const struct yn_leaf *leaf, uint32_t lat, uint32_t lon);
+/* The first entry with this key; head.n when there is none. */
+size_t yn_leaf_find_key(const struct yn_leaf *leaf, uint64_t key);
 /* Number of entries with a key below `key`, or not above it. */
 size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equal);
 /* Finds a member by its bytes alone. Returns false when it is not there. */

@@ -238,8 +238,9 @@ static void leaf_prefetch(const struct yn_node *leaf)
         __builtin_prefetch((const char *)leaf + at);
 }
 
-void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
-                  struct yn_path *out_path)
+/* Goes down to the leaf where (key, member) is or would be. False: the tree is empty. */
+static bool descend(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                    struct yn_path *out_path)
 {
     struct yn_node *node = view->root;
     out_path->depth = 0;
@@ -247,7 +248,7 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
     out_path->i = 0;
     out_path->is_found = false;
     if (node == NULL)
-        return;
+        return false;
     while (node->level > 0) {
         struct yn_inner *inner = yn_as_inner(node);
         size_t slot = inner_find(inner, key, member);
@@ -260,7 +261,31 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
     /* for speed only: the search in the leaf would miss the cache at every step */
     leaf_prefetch(node);
     out_path->leaf = yn_as_leaf(node);
-    out_path->i = yn_leaf_lower_bound(out_path->leaf, key, member, &out_path->is_found);
+    return true;
+}
+
+void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                  struct yn_path *out_path)
+{
+    if (descend(view, key, member, out_path))
+        out_path->i =
+            yn_leaf_lower_bound(out_path->leaf, key, member, &out_path->is_found);
+}
+
+bool yn_tree_find_entry(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                        struct yn_path *out_path)
+{
+    if (!descend(view, key, member, out_path))
+        return false;
+    const struct yn_leaf *leaf = out_path->leaf;
+    size_t i = yn_leaf_find_key(leaf, key);
+    if (i == leaf->head.n)
+        return false;
+    out_path->i = i;
+    out_path->is_found = yn_bytes_compare(yn_leaf_member(leaf, i), member) == 0;
+    if (!out_path->is_found) /* others share its key */
+        out_path->i = yn_leaf_lower_bound(leaf, key, member, &out_path->is_found);
+    return out_path->is_found;
 }
 
 bool yn_path_is_crowded(const struct yn_path *path, uint64_t key)
@@ -897,7 +922,7 @@ void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t 
     }
     for (size_t i = 0; i < n; i++) {
         const struct yn_leaf *leaf = yn_as_leaf(node[i]);
-        size_t at = yn_leaf_count_below(leaf, keys[i], false);
+        size_t at = yn_leaf_find_key(leaf, keys[i]);
         if (at < leaf->head.n)
             __builtin_prefetch(yn_leaf_wires(leaf) + yn_leaf_offset(leaf, at));
         out_places[i] = (struct yn_place){leaf, at};

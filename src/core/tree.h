@@ -54,6 +54,10 @@ void yn_tree_clear(struct yn_tree *tree);
 /* Finds (key, member), or where it would be inserted. */
 void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
                   struct yn_path *out_path);
+/* Finds (key, member). Returns whether it is there; if not, the path is of no use. Faster
+ * than yn_tree_find when it is. */
+bool yn_tree_find_entry(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                        struct yn_path *out_path);
 /* Number of entries before the path's. */
 size_t yn_tree_rank(const struct yn_path *path);
 
@@ -73,8 +77,9 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
 /*
  * Finds where entries with these keys start, n (at most YN_AHEAD_MAX) of them side by
  * side: each step down is made for all keys before the next one, and what that will read
- * is asked for early, so that many misses of the cache take little longer than one. The
- * entry found may be leaf->head.n; its bytes are on their way. The tree is not empty.
+ * is asked for early, so that many misses of the cache take little longer than one. Where
+ * no entry has the key, i is leaf->head.n. The bytes of the entry are on their way. The
+ * tree is not empty.
  */
 #define YN_AHEAD_MAX 16
 struct yn_place {
