@@ -57,7 +57,7 @@ struct segment {
     uint8_t tag_depth; /* the tags' window starts at this directory bit */
     uint8_t bits;      /* 2^bits buckets */
     uint32_t n;
-    uint64_t (*bucket)[SLOTS]; /* aligned to a cache line */
+    uint64_t (*bucket)[SLOTS]; /* a cache line each where the allocator aligns so */
 };
 
 struct side_entry {
@@ -135,28 +135,32 @@ static void directory_set_upper(struct directory *dir, uint64_t hash, int depth,
 
 /* ---- segments of the main table ---- */
 
-static size_t segment_size(int bits)
+/* The buckets are a block of their own, of a size that allocators have without waste. */
+static size_t buckets_size(int bits)
 {
-    return sizeof(struct segment) + (((size_t)1 << bits) * SLOTS * 8) + 64;
+    return ((size_t)1 << bits) * SLOTS * sizeof(uint64_t);
 }
 
-/* The first cache line behind a segment's header: its buckets. */
-static uintptr_t bucket_base(const struct segment *segment)
+static void segment_free(struct yn_mem *mem, struct segment *segment)
 {
-    return ((uintptr_t)(segment + 1) + 63) & ~(uintptr_t)63;
+    yn_mem_give(mem, segment->bucket, buckets_size(segment->bits));
+    yn_mem_give(mem, segment, sizeof *segment);
 }
 
 static struct segment *segment_new(struct yn_mem *mem, int depth, int tag_depth, int bits)
 {
-    struct segment *segment = yn_mem_take(mem, segment_size(bits));
+    struct segment *segment = yn_mem_take(mem, sizeof *segment);
     if (segment == NULL)
         return NULL;
-    uintptr_t at = bucket_base(segment);
     *segment = (struct segment){.depth = (uint8_t)depth,
                                 .tag_depth = (uint8_t)tag_depth,
                                 .bits = (uint8_t)bits,
-                                .bucket = (uint64_t(*)[SLOTS])at};
-    memset((void *)at, 0, ((size_t)1 << bits) * SLOTS * 8);
+                                .bucket = yn_mem_take(mem, buckets_size(bits))};
+    if (segment->bucket == NULL) {
+        yn_mem_give(mem, segment, sizeof *segment);
+        return NULL;
+    }
+    memset(segment->bucket, 0, buckets_size(bits));
     return segment;
 }
 
@@ -255,8 +259,8 @@ static bool segment_put(struct segment *segment, uint64_t hash, uint64_t code)
     size_t b1 = bucket_first(segment, hash);
     size_t b2 = bucket_other(segment, b1, entry >> 52);
     if (bucket_put(segment, b1, entry) || bucket_put(segment, b2, entry) ||
-        (bucket_make_room(segment, b1, 2) && bucket_put(segment, b1, entry)) ||
-        (bucket_make_room(segment, b2, 2) && bucket_put(segment, b2, entry))) {
+        (bucket_make_room(segment, b1, 1) && bucket_put(segment, b1, entry)) ||
+        (bucket_make_room(segment, b2, 1) && bucket_put(segment, b2, entry))) {
         segment->n++;
         return true;
     }
@@ -498,10 +502,10 @@ static bool segment_enlarge(struct yn_dict *dict, struct yn_mem *mem,
         refresh_walk(&r, view);
         if (!r.has_failed) {
             dict->main.segment[0] = segment;
-            yn_mem_give(mem, old, segment_size(old->bits));
+            segment_free(mem, old);
             return true;
         }
-        yn_mem_give(mem, segment, segment_size(bits)); /* unlucky: larger still */
+        segment_free(mem, segment); /* unlucky: larger still */
     }
     return false;
 }
@@ -541,7 +545,7 @@ static enum yn_status main_add(struct yn_dict *dict, struct yn_mem *mem,
         if (segment == NULL)
             return YN_ENOMEM;
         if (!directory_start(&dict->main, mem, segment)) {
-            yn_mem_give(mem, segment, segment_size(BUCKET_BITS_MIN));
+            segment_free(mem, segment);
             return YN_ENOMEM;
         }
     }
@@ -580,7 +584,7 @@ void yn_dict_free(struct yn_mem *mem, struct yn_dict *dict)
     for (size_t i = 0; dict->main.segment != NULL && i < (size_t)1 << dict->main.depth;) {
         struct segment *segment = dict->main.segment[i];
         i += (size_t)1 << (dict->main.depth - segment->depth);
-        yn_mem_give(mem, segment, segment_size(segment->bits));
+        segment_free(mem, segment);
     }
     for (size_t i = 0; dict->side.segment != NULL && i < (size_t)1 << dict->side.depth;) {
         struct side_segment *side = dict->side.segment[i];
@@ -603,14 +607,6 @@ size_t yn_dict_count(const struct yn_dict *dict)
     return dict->n_main + dict->n_side;
 }
 
-/* For speed only: asks for the first bucket without waiting for the segment's header, as
- * if the segment had its full size, which all but the first have. */
-static void prefetch_bucket(const struct segment *segment, uint64_t hash)
-{
-    size_t b = hash & (((size_t)1 << YN_DICT_BUCKET_BITS_MAX) - 1);
-    __builtin_prefetch((const char *)bucket_base(segment) + b * SLOTS * 8);
-}
-
 /* Finds the member at another key than `except` (0: none is excepted). */
 static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
                         struct yn_bytes member, uint64_t hash, uint64_t except,
@@ -618,7 +614,6 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
 {
     if (dict->main.segment != NULL) {
         const struct segment *segment = directory_find(&dict->main, hash);
-        prefetch_bucket(segment, hash);
         uint64_t tag = tag_of(hash, segment->tag_depth);
         size_t b = bucket_first(segment, hash);
         __builtin_prefetch(segment->bucket[bucket_other(segment, b, tag)]);
@@ -674,11 +669,11 @@ static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *mem
         out_hashes[i] = yn_dict_hash(dict, members[i]);
         segment[i] = directory_find(&dict->main, out_hashes[i]);
         __builtin_prefetch(segment[i]);
-        prefetch_bucket(segment[i], out_hashes[i]);
     }
     for (size_t i = 0; i < n; i++) {
         size_t b = bucket_first(segment[i], out_hashes[i]);
         tag[i] = tag_of(out_hashes[i], segment[i]->tag_depth);
+        __builtin_prefetch(segment[i]->bucket[b]);
         __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b, tag[i])]);
     }
     for (size_t i = 0; i < n; i++) {

@@ -281,16 +281,18 @@ size_t yn_leaf_used(const struct yn_leaf *leaf)
 size_t yn_leaf_unpack(const struct yn_leaf *leaf, struct yn_item *out_items)
 {
     size_t n = leaf->head.n;
-    for (size_t i = 0; i < n; i++) {
+    bool is_general = leaf->head.format == YN_LEAF_GENERAL;
+    const char *wires = yn_leaf_wires(leaf);
+    for (size_t i = 0, at = 0; i < n; i++) {
         struct yn_item *item = &out_items[i];
-        struct yn_bytes entry = yn_leaf_entry(leaf, i);
-        item->wire = entry.data;
-        item->wire_len = (uint32_t)entry.len;
-        if (leaf->head.format == YN_LEAF_GENERAL) {
+        size_t next = yn_leaf_offset(leaf, i + 1);
+        item->wire = wires + at;
+        item->wire_len = (uint32_t)(next - at);
+        at = next;
+        if (is_general) {
             yn_item_set_score(item, yn_leaf_score(leaf, i));
         } else {
             yn_leaf_cell(leaf, i, &item->lat, &item->lon);
-            item->score = (double)yn_cell_interleave(item->lat, item->lon);
             item->is_cell = true;
         }
     }
@@ -356,7 +358,9 @@ static void pack_positions(struct yn_leaf *leaf, const struct yn_item *items)
             wide[i] = items[i].lat;
             wide[n + i] = items[i].lon;
         } else {
-            general[i] = items[i].score;
+            general[i] = items[i].is_cell
+                             ? (double)yn_cell_interleave(items[i].lat, items[i].lon)
+                             : items[i].score;
         }
     }
 }

@@ -102,7 +102,7 @@ struct yn_long {
 
 /* An entry outside a leaf, on its way from or into one. */
 struct yn_item {
-    double score;
+    double score;      /* set where it is no cell */
     uint32_t lat, lon; /* cell indices of the decoded position */
     uint32_t wire_len;
     bool is_cell; /* lat and lon say everything about the score */

@@ -230,11 +230,12 @@ static void inner_prefetch(const struct yn_node *inner)
         __builtin_prefetch((const char *)inner + at);
 }
 
-/* Asks for a leaf's header, positions and offsets at once; which members will be looked at
- * is not known. */
-static void leaf_prefetch(const struct yn_node *leaf)
+/* Asks for the first bytes of a leaf at once: header, positions and offsets, of which a
+ * search reads lines here and there, or all of it. */
+#define LEAF_SEARCHED 768
+static void leaf_prefetch(const struct yn_node *leaf, size_t n_bytes)
 {
-    for (size_t at = 0; at < 768; at += 64)
+    for (size_t at = 0; at < n_bytes; at += 64)
         __builtin_prefetch((const char *)leaf + at);
 }
 
@@ -259,7 +260,7 @@ static bool descend(const struct yn_view *view, uint64_t key, struct yn_bytes me
         node = inner->child[slot];
     }
     /* for speed only: the search in the leaf would miss the cache at every step */
-    leaf_prefetch(node);
+    leaf_prefetch(node, LEAF_SEARCHED);
     out_path->leaf = yn_as_leaf(node);
     return true;
 }
@@ -635,20 +636,22 @@ static enum yn_status split_insert(struct yn_tree *tree, struct yn_path *path,
     return YN_OK;
 }
 
-/* Counts one entry more on the path and takes the leaf's new first key and rectangle
- * over. */
-static void note_insert(struct yn_path *path)
+/* Counts one entry more on the path, and takes over the leaf's first key and, if it has
+ * grown, its rectangle. */
+static void note_insert(struct yn_path *path, bool is_wider)
 {
     const struct yn_rect *rect = &path->leaf->rect;
-    uint64_t key = yn_leaf_key(path->leaf, 0);
-    bool is_first = true; /* the leaf is the first of the subtree */
+    bool is_first = path->i == 0; /* the entry is the first of the subtree */
+    uint64_t key = is_first ? yn_leaf_key(path->leaf, 0) : 0;
     for (int d = path->depth - 1; d >= 0; d--) {
         struct yn_inner *inner = path->inner[d];
         size_t slot = path->slot[d];
         inner->count[slot]++;
-        struct yn_rect wider = yn_rects_get(&inner->rects, slot);
-        yn_rect_union(&wider, rect);
-        yn_rects_set(&inner->rects, slot, &wider);
+        if (is_wider) {
+            struct yn_rect wider = yn_rects_get(&inner->rects, slot);
+            yn_rect_union(&wider, rect);
+            yn_rects_set(&inner->rects, slot, &wider);
+        }
         if (is_first)
             inner->key[slot] = key;
         is_first &= slot == 0;
@@ -690,6 +693,7 @@ enum yn_status yn_tree_insert(struct yn_tree *tree, struct yn_path *path,
         return insert_first(tree, item);
     if (!own_path(tree, path))
         return YN_ENOMEM;
+    struct yn_rect before = path->leaf->rect;
     if (!yn_leaf_insert(path->leaf, path->i, item)) {
         struct repack one; /* large: only what is used is set */
         struct yn_leaf_plan plan;
@@ -705,7 +709,7 @@ enum yn_status yn_tree_insert(struct yn_tree *tree, struct yn_path *path,
         if (status != YN_OK)
             return status;
     }
-    note_insert(path);
+    note_insert(path, memcmp(&before, &path->leaf->rect, sizeof before) != 0);
     tree->live.count++;
     return YN_OK;
 }
@@ -911,13 +915,20 @@ void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t 
     for (size_t i = 0; i < n; i++)
         node[i] = view->root;
     for (unsigned level = view->root->level; level > 0; level--) { /* of all of them */
+        struct yn_node *const *child[YN_AHEAD_MAX];
         for (size_t i = 0; i < n; i++) {
             const struct yn_inner *inner = yn_as_inner(node[i]);
-            node[i] = inner->child[child_before(inner, keys[i])];
+            size_t slot = child_before(inner, keys[i]);
+            child[i] = &inner->child[slot];
+            __builtin_prefetch(child[i]);
+            __builtin_prefetch(&inner->count[slot]); /* what an insert will change */
+        }
+        for (size_t i = 0; i < n; i++) {
+            node[i] = *child[i];
             if (level > 1)
                 inner_prefetch(node[i]);
             else
-                leaf_prefetch(node[i]);
+                leaf_prefetch(node[i], YN_LEAF_BYTES);
         }
     }
     for (size_t i = 0; i < n; i++) {
