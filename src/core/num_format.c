@@ -377,12 +377,18 @@ size_t yn_num_format_compact(double value, char *out_text)
 
 size_t yn_num_format_distance(double value, char *out_text)
 {
-    if (!isfinite(value))
-        return format_odd(value, out_text);
     double magnitude = fabs(value);
     double product = magnitude * 10000.0;
     char *to = out_text;
 
+    if (product < 99999999) { /* up to 9999.9999 */
+        uint64_t rounded = yn_digits_round(product);
+        if (value < 0 && rounded != 0)
+            *to++ = '-';
+        return (size_t)(to - out_text) + yn_digits_put_fixed4(to, (uint32_t)rounded);
+    }
+    if (!isfinite(value))
+        return format_odd(value, out_text);
     if (magnitude >= DISTANCE_PLAIN_MAX)
         return yn_num_format_g17(value, out_text);
     if (product >= DISTANCE_SCALED_MAX) {

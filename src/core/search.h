@@ -13,6 +13,9 @@ struct yn_pick {
 };
 #define YN_PICK_ALL UINT32_MAX
 
+/* Results that yn_search_next_hits hands out at a time. */
+#define YN_HITS_MAX 64
+
 /* One result with its distance, for sorted orders. */
 struct yn_ranked {
     double distance_m; /* exact, or good to yn_distance_slack_m */
@@ -41,6 +44,10 @@ struct yn_search {
     /* distances of all entries of one leaf, good to yn_distance_slack_m */
     const struct yn_leaf *measured;
     double measured_m[YN_LEAF_ENTRIES_MAX + 1];
+
+    /* the results that yn_search_next_hits has handed out last */
+    struct yn_bytes hit_wire[YN_HITS_MAX];
+    double hit_m[YN_HITS_MAX];
 };
 
 /* Decoded position of an entry, and its exact distance from a point. */
