@@ -10,10 +10,10 @@
 /* "00" "01" ... "99" */
 extern const char yn_digits_pairs[200];
 
-/* Number of decimal digits; 1 for 0. */
-static inline int yn_digits_count(uint64_t value)
+/* 10^n for n of 0 to 19. */
+static inline uint64_t yn_digits_power(int n)
 {
-    static const uint64_t powers[20] = {0,
+    static const uint64_t powers[20] = {1ULL,
                                         10ULL,
                                         100ULL,
                                         1000ULL,
@@ -33,10 +33,16 @@ static inline int yn_digits_count(uint64_t value)
                                         100000000000000000ULL,
                                         1000000000000000000ULL,
                                         10000000000000000000ULL};
+    return powers[n];
+}
+
+/* Number of decimal digits; 1 for 0. */
+static inline int yn_digits_count(uint64_t value)
+{
     /* 1233 / 4096 is a little over log10(2): at most one too many. */
     int n = ((64 - __builtin_clzll(value | 1)) * 1233) >> 12;
 
-    return n + (value >= powers[n]);
+    return n + ((value | 1) >= yn_digits_power(n));
 }
 
 /* "0000" "0001" ... "9999" */
@@ -96,7 +102,12 @@ static inline uint64_t yn_digits_round(double value)
 /* Writes the last n digits of value, with leading zeros. */
 static inline void yn_digits_write(char *to, uint64_t value, int n)
 {
-    while (n >= 2) {
+    while (n >= 4) {
+        n -= 4;
+        memcpy(to + n, yn_digits_fours[value % 10000], 4);
+        value /= 10000;
+    }
+    if (n >= 2) {
         n -= 2;
         memcpy(to + n, yn_digits_pairs + value % 100 * 2, 2);
         value /= 100;

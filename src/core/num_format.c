@@ -176,9 +176,10 @@ static char *write_fraction(char *to, uint64_t digits, int n_digits, int n_fract
         return to + n_digits;
     }
     int n_whole = n_digits - n_fraction;
-    yn_digits_write(to + 1, digits, n_digits);
-    memmove(to, to + 1, (size_t)n_whole);
+    uint64_t power = yn_digits_power(n_fraction), whole = digits / power;
+    yn_digits_write(to, whole, n_whole);
     to[n_whole] = '.';
+    yn_digits_write(to + n_whole + 1, digits - whole * power, n_fraction);
     return to + n_digits + 1;
 }
 
