@@ -338,6 +338,19 @@ struct yn_run {
 };
 YN_API bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run);
 
+/*
+ * Hands out the next results with their distances, many at a time: `n` members, each as
+ * a RESP bulk string, and distances as yn_search_next gives them. The arrays are the
+ * search's, and good until it is asked again. Returns false, with n 0, when there are no
+ * more. May be mixed with yn_search_next.
+ */
+struct yn_hits {
+    size_t n;
+    const struct yn_bytes *wire;
+    const double *distance_m;
+};
+YN_API bool yn_search_next_hits(struct yn_search *search, struct yn_hits *out_hits);
+
 /* ---- encoding ----------------------------------------------------------- */
 
 /*

@@ -25,6 +25,60 @@
 
 #include "core/geohash.h"
 
+/* ---- memory ---- */
+
+/* As yn_mem_grow, for an array that begins in memory of the search itself. */
+static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                 size_t n_wanted, size_t element_size, const void *few)
+{
+    if (n_wanted <= *cap)
+        return true;
+    if (*array != few)
+        return yn_mem_grow(hook, array, cap, n_wanted, element_size);
+    void *block = NULL;
+    size_t new_cap = 0;
+    size_t doubled = n_wanted > *cap * 2 ? n_wanted : *cap * 2;
+    if (!yn_mem_grow(hook, &block, &new_cap, doubled, element_size))
+        return false;
+    memcpy(block, few, *cap * element_size);
+    *array = block;
+    *cap = new_cap;
+    return true;
+}
+
+bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->picks, &search->picks_cap, n_wanted,
+                sizeof *search->picks, search->few_picks);
+}
+
+bool yn_search_grow_masks(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->masks, &search->masks_cap, n_wanted,
+                sizeof *search->masks, search->few_masks);
+}
+
+bool yn_search_grow_ranked(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->ranked, &search->ranked_cap, n_wanted,
+                sizeof *search->ranked, search->few_ranked);
+}
+
+static void init_arrays(struct yn_search *search)
+{
+    search->picks = search->few_picks;
+    search->masks = search->few_masks;
+    search->ranked = search->few_ranked;
+    search->picks_cap = search->masks_cap = search->ranked_cap = YN_FEW;
+}
+
+static void give(const struct yn_allocator *hook, void *block, const void *few,
+                 size_t size)
+{
+    if (block != few)
+        hook->free(hook->ctx, block, size);
+}
+
 /* ---- the walk ---- */
 
 struct walk {
@@ -39,14 +93,12 @@ static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf,
 {
     struct yn_search *search = walk->search;
     struct yn_pick pick = {leaf, (uint16_t)first, (uint16_t)last, YN_PICK_ALL};
-    if (!yn_mem_grow(search->hook, (void **)&search->picks, &search->picks_cap,
-                     search->n_picks + 1, sizeof *search->picks))
+    if (!yn_search_grow_picks(search, search->n_picks + 1))
         return YN_ENOMEM;
     if (mask != NULL && n_hits < last - first) {
         size_t n_words = (last + 63) / 64;
         if (search->n_masks + n_words >= YN_PICK_ALL ||
-            !yn_mem_grow(search->hook, (void **)&search->masks, &search->masks_cap,
-                         search->n_masks + n_words, sizeof *search->masks))
+            !yn_search_grow_masks(search, search->n_masks + n_words))
             return YN_ENOMEM;
         pick.mask = (uint32_t)search->n_masks;
         memcpy(search->masks + search->n_masks, mask, n_words * sizeof *mask);
@@ -192,9 +244,7 @@ static enum yn_status walk_keys(struct yn_search *search, const struct yn_view *
     struct walk walk = {search, key_min, key_end, limit};
     if (view->root == NULL || key_min >= key_end || search->n_results >= limit)
         return YN_OK;
-    struct branch root = {view->root, YN_CROSSING, 0, UINT64_MAX};
-    if (view->root->level == 0)
-        root.relation = yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
+    struct branch root = {view->root, search->root_relation, 0, UINT64_MAX};
     return root.relation == YN_OUTSIDE ? YN_OK : walk_branch(&walk, &root);
 }
 
@@ -273,8 +323,7 @@ static enum yn_status sort_plan(struct yn_search *search)
 {
     const struct yn_leaf *leaf;
     size_t i;
-    if (!yn_mem_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
-                     search->n_results, sizeof *search->ranked))
+    if (!yn_search_grow_ranked(search, search->n_results))
         return YN_ENOMEM;
     while (next_entry(search, &leaf, &i))
         search->ranked[search->n_ranked++] =
@@ -291,6 +340,10 @@ static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
 {
     const struct yn_query *query = &search->query;
     size_t limit = query->limit == 0 ? SIZE_MAX : query->limit;
+    search->root_relation = YN_CROSSING;
+    if (view->root != NULL && view->root->level == 0)
+        search->root_relation =
+            yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
     if (query->order == YN_ORDER_CELLS)
         return walk_cells(search, view, limit);
     enum yn_status status;
@@ -315,6 +368,7 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (search == NULL)
         return YN_ENOMEM;
     memset(search, 0, offsetof(struct yn_search, measured_m));
+    init_arrays(search);
     search->hook = hook;
     search->region = region;
     if (query->shape.kind == YN_POLYGON)
@@ -329,21 +383,19 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     return YN_OK;
 }
 
-static void give(const struct yn_allocator *hook, void *block, size_t size)
-{
-    if (block != NULL)
-        hook->free(hook->ctx, block, size);
-}
-
 void yn_search_free(struct yn_search *search)
 {
     if (search == NULL)
         return;
-    give(search->hook, search->picks, search->picks_cap * sizeof *search->picks);
-    give(search->hook, search->masks, search->masks_cap * sizeof *search->masks);
-    give(search->hook, search->ranked, search->ranked_cap * sizeof *search->ranked);
-    yn_polygon_clear(&search->region.polygon, search->hook);
-    give(search->hook, search, sizeof *search);
+    const struct yn_allocator *hook = search->hook;
+    give(hook, search->picks, search->few_picks,
+         search->picks_cap * sizeof *search->picks);
+    give(hook, search->masks, search->few_masks,
+         search->masks_cap * sizeof *search->masks);
+    give(hook, search->ranked, search->few_ranked,
+         search->ranked_cap * sizeof *search->ranked);
+    yn_polygon_clear(&search->region.polygon, hook);
+    give(hook, search, NULL, sizeof *search);
 }
 
 size_t yn_search_count(const struct yn_search *search)

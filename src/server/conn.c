@@ -7,6 +7,10 @@
  * parser's arrays. The bytes of a read lie in the loop's buffer; only what is left
  * of them (half a request) is copied into conn->in. The reply grows in a buffer lent
  * by the loop; only what the kernel does not take stays with the connection.
+ *
+ * A huge argument is read where it will stay: conn->in gets room for exactly all of it,
+ * and the value takes the block over (conn_may_take_in). Until it is complete nobody
+ * looks at its bytes.
  */
 #include "server/conn.h"
 
@@ -15,6 +19,7 @@
 #include <string.h>
 
 #include "resp/write.h"
+#include "server/blob.h"
 #include "server/dispatch.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -368,11 +373,25 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
     return conn->closes_when_flushed ? len : at;
 }
 
+bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
+{
+    const struct yn_buf *in = &conn->in;
+    return !conn->is_in_taken && bytes.len >= BLOB_LEN_MIN && in->len > bytes.len &&
+           bytes.data + bytes.len + 2 == in->data + in->len &&
+           in->cap - bytes.len <= bytes.len / 8;
+}
+
 static void execute_buffered(struct conn *conn)
 {
-    if (conn->in.len == 0 || !can_execute(conn))
+    if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
         return;
-    yn_buf_consume(&conn->in, execute(conn, conn->in.data, conn->in.len));
+    size_t used = execute(conn, conn->in.data, conn->in.len);
+    if (conn->is_in_taken) {
+        conn->is_in_taken = false;
+        yn_buf_init(&conn->in);
+        return;
+    }
+    yn_buf_consume(&conn->in, used);
     if (conn->in.len == 0)
         yn_buf_reset(&conn->in, READ_ROOM);
 }
@@ -457,10 +476,26 @@ static size_t read_room(const struct conn *conn)
     size_t have = conn->in.len;
     size_t need = conn->request.need;
     if (need <= have + READ_ROOM)
-        return READ_ROOM;
+        return need > have && need >= BLOB_LEN_MIN ? need - have : READ_ROOM;
     if (have >= need / 16)
         return need - have;
     return have > READ_ROOM ? have : READ_ROOM;
+}
+
+/* Goes on in the block of a value that is gone, if that has the right size. */
+static void reuse_block(struct conn *conn)
+{
+    struct yn_buf *in = &conn->in;
+    size_t cap;
+    if (conn->request.need < BLOB_LEN_MIN || conn->request.need <= in->cap)
+        return;
+    char *block = blob_reuse(conn->request.need, &cap);
+    if (block == NULL)
+        return;
+    memcpy(block, in->data, in->len);
+    free(in->data);
+    in->data = block;
+    in->cap = cap;
 }
 
 static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
@@ -471,11 +506,17 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
         *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
         return;
     }
+    reuse_block(conn);
     char *to = yn_buf_reserve(&conn->in, read_room(conn));
-    if (to == NULL)
+    if (to == NULL) {
         *buf = uv_buf_init(NULL, 0);
-    else
-        *buf = (uv_buf_t){.base = to, .len = conn->in.cap - conn->in.len};
+        return;
+    }
+    size_t len = conn->in.cap - conn->in.len;
+    size_t need = conn->request.need;
+    if (need >= BLOB_LEN_MIN && need > conn->in.len && need - conn->in.len < len)
+        len = need - conn->in.len; /* so that nothing follows it in its block */
+    *buf = (uv_buf_t){.base = to, .len = len};
 }
 
 /* The client has ended its side, or the connection is broken. */

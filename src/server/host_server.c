@@ -8,6 +8,8 @@
 
 #include "core/num.h"
 #include "resp/write.h"
+#include "server/blob.h"
+#include "server/conn.h"
 #include "server/keyspace.h"
 #include "server/server.h"
 
@@ -108,6 +110,11 @@ void host_reply_distance(struct host *h, double distance)
     yn_write_bulk(h->out, (struct yn_bytes){text, len});
 }
 
+void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
+{
+    yn_write_hits(h->out, hits, unit_m);
+}
+
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
 {
     (void)n;
@@ -142,9 +149,28 @@ bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
     return keyspace_put_zset(h->keyspace, key, set, h->now_ms);
 }
 
+/* Makes the block that the value was read into the value itself. */
+static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                   bool keep_expiry)
+{
+    struct host_blob *blob = blob_new_taking(h->conn->in.data, h->conn->in.cap, value);
+    if (blob == NULL)
+        return false;
+    if (!keyspace_put_blob(h->keyspace, key, blob, keep_expiry, h->now_ms)) {
+        blob->block = NULL; /* still the connection's */
+        blob->block_len = 0;
+        host_blob_drop(blob);
+        return false;
+    }
+    h->conn->is_in_taken = true;
+    return true;
+}
+
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry)
 {
+    if (conn_may_take_in(h->conn, value))
+        return put_in(h, key, value, keep_expiry);
     return keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
 }
 
