@@ -20,7 +20,7 @@
  * largest half-angle (HALF_MAX at most) and e = 2^-21 * H, the a computed in floats
  * differs from the one of the exact predicate by at most
  *
- *     2.6 * sqrt(a) * e + e^2 + 0.9e-6 * a
+ *     2.7 * sqrt(a) * e + 2 * e^2 + 1e-6 * a
  *
  * whether or not multiplications and additions are fused; docs/point-test.md derives it.
  * The band around the limit a* is wider by half and more (float_width):
@@ -362,7 +362,8 @@ static inline float float_cos(float x)
 /* The cosine of the latitude y half-angles from the centre, sy being float_sin(y). */
 static inline float float_cos_lat(float y, float sy, float cos0, float sin0)
 {
-    return cos0 * (1 - 2 * (sy * sy)) - sin0 * (2 * sy * float_cos(y));
+    float twice = 2 * sy;
+    return cos0 * (1 - twice * sy) - sin0 * (twice * float_cos(y));
 }
 
 static inline float float_circle_a(float y, float x, float cos0, float sin0)

@@ -3,11 +3,12 @@
  *
  * Shapes lie anywhere, from 1 m to half the globe. Around a place on the edge lines of
  * cells along latitude, longitude and both diagonals are bisected to the last cell inside
- * and the first outside. These cells fill leaves of the true formats, 1 to 255 of them,
- * narrow and wide. A case is a cell of a leaf: each kernel that the processor has must
- * decide it as yn_region_contains does; what rectangles, measured distances and roundings
- * claim is held against exact distances too. And it is watched how much of each proven
- * bound (docs/point-test.md) is used up; more than all of it is a failure.
+ * and the first outside. A quarter of the shapes have the exact distance of a cell for a
+ * size, or one of its neighbours. These cells fill leaves of the true formats, 1 to 255
+ * of them, narrow and wide. A case is a cell of a leaf: each kernel that the processor
+ * has must decide it as yn_region_contains does; what rectangles, measured distances and
+ * roundings claim is held against exact distances too. And it is watched how much of each
+ * proven bound (docs/point-test.md) is used up; more than all of it is a failure.
  *
  * The argument is the number of cases, 50 million without one. Seed: YN_SEED.
  */
@@ -31,7 +32,7 @@ struct cell {
 
 /* The largest share of a bound that was used up. */
 struct used {
-    double float_a, float_lat, double_a, distance;
+    double float_a, float_lat, double_a, distance, sin_squared, arcsine;
 };
 
 static struct rng rng;
@@ -206,6 +207,26 @@ static struct cell random_on_edge(const struct yn_shape *shape)
     cell.lat = cell.lat < AXIS_LAST ? cell.lat : AXIS_LAST;
     cell.lon = cell.lon < AXIS_LAST ? cell.lon : AXIS_LAST;
     return cell;
+}
+
+/* The size, or the next double above or below it. */
+static double nudged(double size)
+{
+    uint64_t way = rng_below(&rng, 3);
+    return way == 0 ? size : nextafter(size, way == 1 ? HUGE_VAL : 0);
+}
+
+/* Makes a size of the shape what the exact expression says of a cell, so that the last
+ * bit of the expression decides about it. */
+static void snap(struct yn_shape *shape, struct cell cell)
+{
+    struct yn_point p = position_of(cell), abeam = {shape->center.lon, p.lat};
+    if (shape->kind == YN_CIRCLE)
+        shape->radius_m = nudged(yn_distance_m(shape->center, p));
+    else if (rng_below(&rng, 2))
+        shape->width_m = 2 * nudged(yn_distance_m(p, abeam));
+    else
+        shape->height_m = 2 * nudged(yn_lat_distance_m(shape->center.lat, p.lat));
 }
 
 /* ---- cells on the edge ---- */
@@ -477,18 +498,25 @@ static size_t compare_shape(void)
     struct yn_mem mem;
     struct cell cells[YN_LEAF_ENTRIES_MAX];
     size_t n_cells = 0;
+    bool is_snapped = shape.kind != YN_POLYGON && rng_below(&rng, 4) == 0;
+    struct cell at = random_on_edge(&shape);
+    if (is_snapped)
+        snap(&shape, at);
     yn_mem_init(&mem, NULL);
     if (yn_region_init(&region, &shape) != YN_OK)
         MODEL_FAIL("a shape is none");
     if (shape.kind == YN_POLYGON)
         yn_polygon_index(&region.polygon, mem.hook);
     for (int round = 0; round < 3; round++) {
-        struct cell at = random_on_edge(&shape);
+        if (!is_snapped)
+            at = random_on_edge(&shape);
         /* a third are wide leaves, of any size */
         double bits = round == 0 ? rng_between(&rng, 16, 26) : rng_between(&rng, 1, 16);
         struct window window = window_around(at, (int64_t)pow(2, bits));
         size_t n = 1 + rng_below(&rng, YN_LEAF_ENTRIES_MAX);
         fill(&region, &window, cells, n);
+        if (is_snapped)
+            cells[0] = at;
         compare_leaf(&region, cells, n);
         if (shape.kind == YN_POLYGON)
             compare_index(&region, cells, n);
@@ -497,6 +525,26 @@ static size_t compare_shape(void)
     if (shape.kind == YN_POLYGON)
         yn_polygon_clear(&region.polygon, mem.hook);
     return n_cells;
+}
+
+/* ---- the polynomials ---- */
+
+/* sin^2 and arcsine of the kernels against long doubles. */
+static void watch_polynomials(void)
+{
+    const struct yn_region none = {.shape.kind = YN_CIRCLE};
+    const struct cell nowhere = {0, 0};
+    for (int i = 1; i <= 1000000; i++) {
+        double x = i * 1e-6, half = x * 1.5707963267948966;
+        long double s = sinl((long double)half), t = asinl((long double)x);
+        judge(note(&used.sin_squared,
+                   (double)(((long double)sin_squared(half) - s * s) / (s * s)),
+                   20 * 0x1p-53),
+              "sin^2", &none, nowhere);
+        judge(note(&used.arcsine, (double)(((long double)arcsine(x) - t) / t),
+                   16 * 0x1p-53),
+              "arcsine", &none, nowhere);
+    }
 }
 
 /* ---- running ---- */
@@ -509,8 +557,9 @@ static void report(void)
     printf("tested in floats: %llu cells, %.1f %% of them in the band\n", n_in_floats,
            100 * (double)n_in_band / (double)n_in_floats);
     printf("largest share of a bound: float a %.3f, float latitude %.3f, double a %.3f, "
-           "distance %.3f\n",
-           used.float_a, used.float_lat, used.double_a, used.distance);
+           "distance %.3f, sin^2 %.3f, arcsine %.3f\n",
+           used.float_a, used.float_lat, used.double_a, used.distance, used.sin_squared,
+           used.arcsine);
 }
 
 int main(int argc, char **argv)
@@ -526,6 +575,7 @@ int main(int argc, char **argv)
         if ((kernels[n_kernels] = yn_kernel_find(names[i])) != NULL)
             printf(" %s", kernels[n_kernels++]->name);
     putchar('\n');
+    watch_polynomials();
     while (n_done < wanted) {
         n_done += compare_shape();
         unsigned long long percent = n_done >= wanted ? 100 : n_done * 100 / wanted;
