@@ -241,7 +241,7 @@ static double random_unit(void)
 
 static void set_centre(struct centre *centre, double lat)
 {
-    struct yn_shape shape = {.kind = YN_CIRCLE, .center = {9.1234567, lat}};
+    struct yn_shape shape = {.kind = YN_CIRCLE, .center = {109.1234567, lat}};
     if (yn_region_init(&centre->region, &shape) != YN_OK)
         abort();
     centre->point = shape.center;
