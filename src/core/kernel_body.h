@@ -1,6 +1,7 @@
 /*
  * kernel_body.h: the kernels, in plain C; included once by each kernel_<set>.c, which is
- * compiled for its instruction set and defines KERNEL_TABLE, the name of its table.
+ * compiled for its instruction set and defines KERNEL_TABLE, the name of its table, and
+ * KERNEL_STEP, the entries that its vectors hold as bytes.
  *
  * There are no intrinsics: the loops run over arrays without branches, and the compiler
  * makes vector code of them (-O3). One source, so that all sets decide alike. Fused
@@ -37,9 +38,9 @@
 
 #include "core/kernel.h"
 
-#define HALF_MAX 0.12 /* radians */
-#define BAND_MAX 0.05 /* of the limit */
-#define N_MAX (YN_LEAF_ENTRIES_MAX + 1)
+#define HALF_MAX 0.12              /* radians */
+#define BAND_MAX 0.05              /* of the limit */
+#define N_MAX (YN_MASK_WORDS * 64) /* entries of a leaf, to whole words of a mask */
 
 enum { FLAG_IN = 1, FLAG_MAYBE = 2 };
 
@@ -347,6 +348,16 @@ static void half_angles(const struct yn_leaf *leaf, const struct frame *frame,
                    frame->lon_factor;
 }
 
+/* Adds entries at the centre up to a multiple of KERNEL_STEP: a loop over as many has no
+ * remainder, which may take as long as all the rest of it. Returns their number. */
+static size_t fill_up(size_t n, float *y, float *x)
+{
+    size_t n_filled = (n + KERNEL_STEP - 1) / KERNEL_STEP * KERNEL_STEP;
+    for (size_t i = n; i < n_filled; i++)
+        y[i] = x[i] = 0;
+    return n_filled;
+}
+
 static inline float float_sin(float x)
 {
     float z = x * x;
@@ -409,8 +420,9 @@ static bool test_circle_float(const struct yn_region *region, const struct yn_le
     if (!float_band(region->limit_a, frame.half_max, &in, &out))
         return false;
     half_angles(leaf, &frame, y, x);
+    size_t n = fill_up(leaf->head.n, y, x);
     const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
-    for (size_t i = 0; i < leaf->head.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         float a = float_circle_a(y[i], x[i], cos0, sin0);
         out_flags[i] = a < in ? FLAG_IN : a <= out ? FLAG_MAYBE : 0;
     }
@@ -426,6 +438,7 @@ static bool test_box_float(const struct yn_region *region, const struct yn_leaf 
     if (!float_band(region->limit_a, frame.half_max, &in, &out))
         return false;
     half_angles(leaf, &frame, y, x);
+    size_t n = fill_up(leaf->head.n, y, x);
     const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
     /* Latitude: an error of 5/8 e in y, the rest for the rounding of these limits. They
      * are clamped where no latitude reaches, so that none is too large for a float. */
@@ -435,7 +448,7 @@ static bool test_box_float(const struct yn_region *region, const struct yn_leaf 
     const double dlat_out = smaller(region->dlat_deg.out, 360) * lat_factor;
     const float lat_in = (float)dlat_in * (1 - 1e-5f) - e;
     const float lat_out = (float)dlat_out * (1 + 1e-5f) + e;
-    for (size_t i = 0; i < leaf->head.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         float a = float_parallel_a(y[i], x[i], cos0, sin0), dlat = fabsf(y[i]);
         bool is_in = (a < in) & (dlat < lat_in), is_out = (a > out) | (dlat > lat_out);
         out_flags[i] = is_out ? 0 : is_in ? FLAG_IN : FLAG_MAYBE;
@@ -467,16 +480,16 @@ static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf
     size_t n = leaf->head.n, n_hits = 0;
     memset(flags + n, 0, YN_MASK_WORDS * 64 - n);
     for (size_t w = 0; w * 64 < n; w++) {
+        uint8_t *word = flags + w * 64;
+        uint8_t open = 0;
+        for (size_t i = 0; i < 64; i++)
+            open |= word[i];
+        for (size_t i = 0; (open & FLAG_MAYBE) != 0 && i < 64; i++)
+            if (word[i] == FLAG_MAYBE)
+                word[i] = settle(region, leaf, w * 64 + i);
         uint64_t in = 0;
-        for (size_t b = 0; b < 8; b++) {
-            uint8_t *eight = flags + w * 64 + b * 8;
-            uint64_t open;
-            memcpy(&open, eight, sizeof open);
-            for (size_t k = 0; (open & 0x0202020202020202u) != 0 && k < 8; k++)
-                if (eight[k] == FLAG_MAYBE)
-                    eight[k] = settle(region, leaf, w * 64 + b * 8 + k);
-            in |= gather_bits(eight) << 8 * b;
-        }
+        for (size_t b = 0; b < 8; b++)
+            in |= gather_bits(word + b * 8) << 8 * b;
         out_mask[w] = in;
         n_hits += (size_t)__builtin_popcountll(in);
     }

@@ -20,6 +20,7 @@
 /* The kernels' own functions once more, to look inside. */
 #define KERNEL_TABLE band_kernel
 #define KERNEL_NAME "band"
+#define KERNEL_STEP 16
 #include "core/kernel_body.h"
 
 #define AXIS_LAST (YN_CELL_AXIS_MAX - 1)
