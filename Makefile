@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -29,8 +29,11 @@ run: ## start the server (PORT=6379) with data/cities.csv loaded
 test: deps build ## the whole test suite
 	@ctest --test-dir build -j 2 --output-on-failure
 
-exhaustive: deps build ## every cell index of both axes (minutes)
+exhaustive: deps build ## every cell index of both axes, and `make band` (minutes)
 	@cmake --build build --target exhaustive
+
+band: deps build ## 50 million points on the edge of shapes, in all kernels
+	@cmake --build build --target band
 
 differential: deps build ## long comparison with Debian's redis-server
 	@YN_LONG=1 YONDER_BIN_DIR=$(CURDIR)/build \
