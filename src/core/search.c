@@ -320,6 +320,8 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
+    if (query->rounding_unit_m > 0)
+        search->parts_per_m = 1e4 / query->rounding_unit_m;
     status = plan(search, view);
     if (status != YN_OK) {
         yn_search_free(search);
@@ -366,7 +368,7 @@ static double planned_distance_m(struct yn_search *search, const struct yn_leaf 
     const struct yn_pick *pick = &search->picks[search->at_pick];
     bool is_measured =
         search->measured == leaf ||
-        (search->query.rounding_unit_m > 0 && pick->last - pick->first >= MEASURE_MIN);
+        (search->parts_per_m > 0 && pick->last - pick->first >= MEASURE_MIN);
     if (!is_measured)
         return yn_leaf_distance_m(leaf, i, search->region.shape.center);
     return yn_search_refine(search, leaf, i, yn_search_measure(search, leaf, i));

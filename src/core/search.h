@@ -24,6 +24,7 @@ struct yn_search {
     const struct yn_allocator *hook;
     struct yn_region region;
     struct yn_query query;
+    double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
 
     struct yn_pick *picks; /* the plan of an unsorted search */
