@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full profile format install clean
+.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -68,6 +68,10 @@ profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M
 	@scripts/profile "$(ROW)" $(if $(POINTS),--points $(POINTS)) \
 	    $(if $(PROFILER),--profiler $(PROFILER))
 
+ablation: build ## what each technique is worth, as a table (POINTS=1M; 10 minutes)
+	@scripts/deps build run profile
+	@scripts/ablation $(if $(POINTS),--points $(POINTS)) $(ABLATION)
+
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix
 
@@ -75,4 +79,4 @@ install: build ## install programs, library and header (PREFIX=/usr/local, DESTD
 	@cmake --install build --prefix $(PREFIX)
 
 clean: ## remove all build folders
-	@rm -rf build build-asan build-tsan build-cov build-fuzz build-profile
+	@rm -rf build build-asan build-tsan build-cov build-fuzz build-profile build-ablation

@@ -15,18 +15,19 @@ import subprocess
 TABLE = [
     ("kernel", r"^\[kernel\]:"),
     ("clock", r"^\[vdso\]:|:(__)?clock_gettime|:__vdso_"),
-    ("memory copies", r"^libc\.so.*:(__)?(mem(cpy|move|set|cmp|chr|rchr)|mempcpy|wmem|explicit_bzero)"
+    ("memory copies", r"^libc\.so.*:(__)?(mem(cpy|move|set|cmp|chr|rchr)|mempcpy|wmem)"
                       r"|^vgpreload|:_?_?mem(cpy|move|set|cmp)(_|$|@)"),
     ("memory allocation", r"^libjemalloc|^libc\.so.*:(_*(int_)?(malloc|free|calloc|realloc)"
                           r"|malloc_|unlink_chunk|sysmalloc|_?mmap|__?madvise)"
                           r"|:(malloc|c?free|calloc|realloc)(@|$)"
                           r"|^src/core/(mem|buf)\.|^src/cmd/cmd_arena\.c"),
     ("trigonometry", r"^libm\.so|^src/core/geodesy\.c|^src/core/region\.c:yn_region_contains"
-                     r"|^src/core/leaf\.c:yn_leaf_distance|^src/core/polygon\.c:yn_polygon_contains"),
+                     r"|^src/core/polygon\.c:yn_polygon_contains"),
     ("rectangles", r"^src/core/kernel.*:(relate_|kernel_relate|kernel_bounds|measure\b)"
                    r"|^src/core/region\.c|^src/core/polygon\.c"),
     ("point test", r"^src/core/kernel|^src/core/measure\.c|^src/core/(leaf\.\w:yn_leaf_cell)"),
-    ("plan and order", r"^src/core/(search|nearest|ranked)\.|:__popcountdi2$|^libc\.so.*:(msort|qsort|__qsort)"),
+    ("plan and order", r"^src/core/(search|nearest|ranked)\.|:__popcountdi2$"
+                       r"|^libc\.so.*:(msort|qsort|__qsort)"),
     ("tree and dictionary", r"^src/core/(tree|leaf|dict|zset|cursor|builder|encode|geohash|"
                             r"bytes|tree_check)\.|^src/server/keyspace\.c|:XXH|^.*xxh"),
     ("number printing", r"^src/core/num_format\.c|^src/core/num\.c:yn_num_format"
@@ -35,8 +36,8 @@ TABLE = [
     ("number parsing", r"^src/core/num\.c|^libc\.so.*:(_*strto|round_and_return|str_to_mpn)"),
     ("protocol parsing", r"^src/resp/request\.c"),
     ("reply writing", r"^src/resp/write\.c|^src/server/host_server\.c:host_reply"),
-    ("commands", r"^src/cmd/|^libc\.so.*:(__)?(GI_)?str|^src/server/(host_server|dispatch|\w+_cmds|stats|pubsub|"
-                 r"server_table|config|client_\w+|due|info|memory)\.c"),
+    ("commands", r"^src/cmd/|^libc\.so.*:(__)?(GI_)?str"
+                 r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|server_table|config|client_\w+|due|info|memory)\.c"),
     ("event loop", r"^libuv\.so|^src/server/"
                    r"|^libc\.so.*:(__(GI_)?(libc_)?)?(read|write|writev|send|sendmsg|recv|recvmsg|"
                    r"epoll_\w+|syscall|__errno_location|__libc_\w+|__GI_\w+|pthread_\w+|_start"
