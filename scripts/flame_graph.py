@@ -73,10 +73,10 @@ def layout(top):
 
 
 def color(stage, stages):
-    """Stages have hues in turn; what has none is grey."""
+    """Stages have hues a golden angle apart, so that neighbours differ; others are grey."""
     if stage not in stages:
         return "#c8c8c8"
-    return f"hsl({stages.index(stage) * 360 // len(stages)},65%,72%)"
+    return f"hsl({stages.index(stage) * 137.508 % 360:.0f},65%,72%)"
 
 
 def short(name, px):
@@ -87,8 +87,8 @@ def short(name, px):
 
 
 def render(stacks, title, subtitle, stage_of, stages, unit="samples"):
-    """The SVG as text. stage_of(frame) names a frame's stage, label(frame) is the frame up
-    to a tab: what follows is told in the tooltip only."""
+    """The SVG as text. stage_of(frame) names a frame's stage. What follows a tab in a frame is
+    told in the tooltip only."""
     top = tree_of(stacks)
     span = WIDTH - 2 * PAD
     boxes = [box for box in layout(top) if box[3] * span >= SHOWN_MIN_PX]

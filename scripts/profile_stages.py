@@ -37,7 +37,8 @@ TABLE = [
     ("protocol parsing", r"^src/resp/request\.c"),
     ("reply writing", r"^src/resp/write\.c|^src/server/host_server\.c:host_reply"),
     ("commands", r"^src/cmd/|^libc\.so.*:(__)?(GI_)?str"
-                 r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|server_table|config|client_\w+|due|info|memory)\.c"),
+                 r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|server_table|config|"
+                 r"client_\w+|due|info|memory)\.c"),
     ("event loop", r"^libuv\.so|^src/server/"
                    r"|^libc\.so.*:(__(GI_)?(libc_)?)?(read|write|writev|send|sendmsg|recv|recvmsg|"
                    r"epoll_\w+|syscall|__errno_location|__libc_\w+|__GI_\w+|pthread_\w+|_start"
@@ -122,9 +123,11 @@ def collapse_perf(text, program_name, symbols):
 
     def close():
         if frames:
-            while len(frames) > 1 and frames[-1] is None: # the outer end
+            while len(frames) > 1 and frames[-1] is None:  # the outer end
                 frames.pop()
             stack = [frame or frame_of("[unknown]", "[unknown]") for frame in frames[::-1]]
+            mains = [i for i, frame in enumerate(stack) if frame.startswith("main\t")]
+            stack = stack[mains[-1]:] if mains else stack  # what calls it is of no interest
             stacks[tuple(stack)] += 1
             frames.clear()
 
@@ -134,7 +137,7 @@ def collapse_perf(text, program_name, symbols):
             continue
         match = _FRAME.match(line)
         if match is None:
-            close() # the head of a sample
+            close()  # the head of a sample
             continue
         address, symbol, dso = int(match[1], 16), match[2], match[3]
         frame = perf_frame(address, symbol, dso, program_name, symbols)
@@ -148,7 +151,7 @@ def collapse_perf(text, program_name, symbols):
 def perf_frame(address, symbol, dso, program_name, symbols):
     library = dso.rpartition("/")[2].removesuffix(" (deleted)")
     if dso.startswith("[") and dso != "[unknown]" and dso != "[vdso]":
-        return frame_of(symbol, "[kernel]") # and its modules
+        return frame_of(symbol, "[kernel]")  # and its modules
     if dso == "[unknown]":
         return None
     if library == program_name:
@@ -209,10 +212,13 @@ def parse_callgrind(text, root):
 
 
 def grind_frame(object_name, file, function, root):
-    function = re.sub(r"'\d+$", "", function) # levels of a recursion
+    function = re.sub(r"'\d+$", "", function)  # levels of a recursion
     if file.startswith(f"{root}/"):
         return frame_of(function, file.removeprefix(f"{root}/"))
-    return frame_of(function, object_name.rpartition("/")[2] or "[unknown]")
+    library = object_name.rpartition("/")[2] or "[unknown]"
+    if function.startswith("0x"):  # a library without symbols
+        function = f"[{library}]+{int(function, 16):x}"
+    return frame_of(function, library)
 
 
 def stacks_of_graph(graph, least=0.0005):

@@ -21,6 +21,7 @@ NM = f"""\
 0000000000003000 t flush\t{ROOT}/src/core/builder.c:7
 0000000000004000 t relate_box.isra.0\t{ROOT}/src/core/kernel_body.h:90
 0000000000005000 T _start
+0000000000007000 T main\t{ROOT}/src/server/main.c:30
 0000000000006000 d table\t{ROOT}/src/cmd/cmd_table.c:1
 """
 
@@ -46,6 +47,11 @@ yonder-server  4711
 \t            2044 yn_tree_find (/x/build/yonder-server)
 \t            1010 flush (/x/build/yonder-server)
 \t           1a3a4 [unknown] (/usr/lib/libuv.so.1.0.0)
+
+yonder-server  4711 
+\t            2044 yn_tree_find (/x/build/yonder-server)
+\t            7010 main (/x/build/yonder-server)
+\t           23d0a __libc_start_call_main (/usr/lib/x86_64-linux-gnu/libc.so.6)
 """
 
 
@@ -56,6 +62,7 @@ def test_perf_stacks():
          "yn_tree_find\tsrc/core/tree.c"): 2,
         ("flush\tsrc/core/builder.c", "__GI___libc_write\tlibc.so.6",
          "ipt_do_table\t[kernel]", "tcp_sendmsg\t[kernel]"): 1,
+        ("main\tsrc/server/main.c", "yn_tree_find\tsrc/core/tree.c"): 1,
         ("relate_box\tsrc/core/kernel_body.h", "__vdso_clock_gettime\t[vdso]"): 1,
     }
 
