@@ -30,8 +30,7 @@ static double float_arcsine_m(struct yn_point a, struct yn_point b)
 {
     double v = sin(yn_rad_from_deg(b.lon - a.lon) / 2);
     double u = sin(yn_rad_from_deg(b.lat - a.lat) / 2);
-    double h =
-        u * u + cos(yn_rad_from_deg(a.lat)) * cos(yn_rad_from_deg(b.lat)) * v * v;
+    double h = u * u + cos(yn_rad_from_deg(a.lat)) * cos(yn_rad_from_deg(b.lat)) * v * v;
     return 2 * YN_EARTH_RADIUS_M * (double)asinf(sqrtf((float)h));
 }
 
@@ -77,8 +76,9 @@ int main(void)
         for (int i = 0; i < PAIRS; i++) {
             struct yn_point a = {next_random() * 300 - 150,
                                  (next_random() * 2 - 1) * (LAT_MAX_DEG - 18)};
-            struct yn_point b = go(a, distances_km[k] * 1000 * (0.9 + 0.1 * next_random()),
-                                   next_random() * 6.283185307179586);
+            struct yn_point b =
+                go(a, distances_km[k] * 1000 * (0.9 + 0.1 * next_random()),
+                   next_random() * 6.283185307179586);
             double exact_m = yn_distance_m(a, b);
             for (int m = 0; m < 3; m++) {
                 double error_m = fabs(measures[m](a, b) - exact_m);
@@ -87,9 +87,10 @@ int main(void)
             }
             n_other += llrint(float_arcsine_m(a, b) * 10) != llrint(exact_m * 10);
         }
-        printf("| %.0f km | %.2g m, %.1g m | %.1f %% | %.2g m, %.1g m | %.2g m, %.1g m |\n",
-               distances_km[k], most[0], sqrt(squares[0] / PAIRS), 100.0 * n_other / PAIRS,
-               most[1], sqrt(squares[1] / PAIRS), most[2], sqrt(squares[2] / PAIRS));
+        printf(
+            "| %.0f km | %.2g m, %.1g m | %.1f %% | %.2g m, %.1g m | %.2g m, %.1g m |\n",
+            distances_km[k], most[0], sqrt(squares[0] / PAIRS), 100.0 * n_other / PAIRS,
+            most[1], sqrt(squares[1] / PAIRS), most[2], sqrt(squares[2] / PAIRS));
     }
     return 0;
 }
