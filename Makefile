@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -64,6 +64,17 @@ bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
 
+profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M)
+	@scripts/deps build run profile
+	@cmake --preset profile >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --build build-profile -j $(JOBS) --target yonder-server yonder-bench
+	@scripts/profile "$(ROW)" $(if $(POINTS),--points $(POINTS)) \
+	    $(if $(PROFILER),--profiler $(PROFILER))
+
+ablation: build ## what each technique is worth, as a table (POINTS=1M; 10 minutes)
+	@scripts/deps build run profile
+	@scripts/ablation $(if $(POINTS),--points $(POINTS)) $(ABLATION)
+
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix
 
@@ -71,4 +82,4 @@ install: build ## install programs, library and header (PREFIX=/usr/local, DESTD
 	@cmake --install build --prefix $(PREFIX)
 
 clean: ## remove all build folders
-	@rm -rf build build-asan build-tsan build-cov build-fuzz
+	@rm -rf build build-asan build-tsan build-cov build-fuzz build-profile build-ablation

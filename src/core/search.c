@@ -196,23 +196,57 @@ static void prefetch_leaf(const struct yn_node *leaf, enum yn_relation relation)
 
 #define PREFETCH_AHEAD 4
 
+/* The children [first, last) whose keys may be in the walk's range. */
+static void clip_children(const struct walk *walk, const struct yn_inner *inner,
+                          size_t *out_first, size_t *out_last)
+{
+    size_t first = 0, last;
+    while (first + 1 < inner->head.n && inner->key[first + 1] < walk->key_min)
+        first++;
+    for (last = first; last < inner->head.n && inner->key[last] < walk->key_end;)
+        last++;
+    *out_first = first;
+    *out_last = last;
+}
+
+/* Relates the rectangles [first, last), and only those: a search walks a dozen ranges of
+ * keys, most of which touch few children of a node. */
+static void relate_children(const struct walk *walk, const struct yn_inner *inner,
+                            size_t first, size_t last, uint8_t *out_relations)
+{
+    const struct yn_rects *rects = &inner->rects;
+    size_t n = last - first;
+    if (first == 0) {
+        yn_kernel()->relate(&walk->search->region, rects, n, out_relations);
+        return;
+    }
+    struct yn_rects some;
+    memcpy(some.lat_min, rects->lat_min + first, n * sizeof *some.lat_min);
+    memcpy(some.lat_max, rects->lat_max + first, n * sizeof *some.lat_max);
+    memcpy(some.lon_min, rects->lon_min + first, n * sizeof *some.lon_min);
+    memcpy(some.lon_max, rects->lon_max + first, n * sizeof *some.lon_max);
+    yn_kernel()->relate(&walk->search->region, &some, n, out_relations);
+}
+
 /* The children that the walk has to visit, in order. Returns their number. */
 static size_t choose_children(const struct walk *walk, const struct branch *branch,
                               struct branch *out_children)
 {
     const struct yn_inner *inner = yn_as_inner(branch->node);
     uint8_t relations[YN_TREE_FANOUT];
-    size_t n = 0, n_children = inner->head.n;
+    size_t n = 0, first, last;
+    clip_children(walk, inner, &first, &last);
     if (branch->relation == YN_INSIDE)
-        memset(relations, YN_INSIDE, n_children);
+        memset(relations, YN_INSIDE, last - first);
     else
-        yn_kernel()->relate(&walk->search->region, &inner->rects, n_children, relations);
-    for (size_t i = 0; i < n_children && inner->key[i] < walk->key_end; i++) {
-        uint64_t upper = i + 1 < n_children ? inner->key[i + 1] : branch->key_upper;
-        if (relations[i] == YN_OUTSIDE || upper < walk->key_min)
+        relate_children(walk, inner, first, last, relations);
+    for (size_t i = first; i < last; i++) {
+        uint64_t upper = i + 1 < inner->head.n ? inner->key[i + 1] : branch->key_upper;
+        if (relations[i - first] == YN_OUTSIDE || upper < walk->key_min)
             continue;
-        out_children[n++] = (struct branch){
-            inner->child[i], (enum yn_relation)relations[i], inner->key[i], upper};
+        out_children[n++] =
+            (struct branch){inner->child[i], (enum yn_relation)relations[i - first],
+                            inner->key[i], upper};
     }
     return n;
 }
@@ -374,6 +408,8 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
+    if (query->rounding_unit_m > 0)
+        search->parts_per_m = 1e4 / query->rounding_unit_m;
     status = plan(search, view);
     if (status != YN_OK) {
         yn_search_free(search);
@@ -418,7 +454,7 @@ static double planned_distance_m(struct yn_search *search, const struct yn_leaf 
     const struct yn_pick *pick = &search->picks[search->at_pick];
     bool is_measured =
         search->measured == leaf ||
-        (search->query.rounding_unit_m > 0 && pick->last - pick->first >= MEASURE_MIN);
+        (search->parts_per_m > 0 && pick->last - pick->first >= MEASURE_MIN);
     if (!is_measured)
         return yn_leaf_distance_m(leaf, i, search->region.shape.center);
     return yn_search_refine(search, leaf, i, yn_search_measure(search, leaf, i));

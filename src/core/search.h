@@ -31,6 +31,7 @@ struct yn_search {
     struct yn_region region;
     struct yn_query query;
     enum yn_relation root_relation; /* of a set that is a single leaf */
+    double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
 
     struct yn_pick *picks; /* the plan of an unsorted search */

@@ -9,6 +9,7 @@
 #include "core/decimal.h"
 #include "core/geodesy.h"
 #include "core/num.h"
+#include "core/num_digits.h"
 #include "num_check.h"
 
 static uint64_t random_state;
@@ -254,6 +255,25 @@ static void test_other_layouts(void **state)
     expect_text(yn_num_format_distance, -1000000000000000.125, "-1000000000000000.1250");
     expect_text(yn_num_format_distance, 1e22, "10000000000000000000000.0000");
     expect_text(yn_num_format_distance, 1e33, "9.9999999999999995e+32");
+}
+
+/* Both halves of eight digits, exhaustively; they do not meet in the arithmetic. */
+static void test_eight_digits(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half < 10000; half++) {
+        const uint32_t others[] = {0, 9999, (uint32_t)(next_random() % 10000)};
+        for (size_t i = 0; i < 6; i++) {
+            uint32_t other = others[i / 2];
+            uint32_t value = i % 2 ? half * 10000 + other : other * 10000 + half;
+            char want[24], text[24];
+            memset(text, 'x', sizeof text);
+            yn_digits_write(text, value, 8);
+            snprintf(want, sizeof want, "%08u", value);
+            assert_memory_equal(text, want, 8);
+            assert_int_equal(text[8], 'x');
+        }
+    }
 }
 
 /* Found by comparing the two ways of rounding: printf gives the neighbour for each. */
@@ -658,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_int64_random),
         cmocka_unit_test(test_shortest_layout),
         cmocka_unit_test(test_other_layouts),
+        cmocka_unit_test(test_eight_digits),
         cmocka_unit_test(test_distance_is_not_printf),
         cmocka_unit_test(test_distances_below_10000),
         cmocka_unit_test(test_formats_random),
