@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full profile ablation format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -58,7 +58,7 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
-	@build/yonder-bench compare --points 5M --duration 0.8 $(BENCH_OUT) $(BENCH)
+	@build/yonder-bench compare --points 5M --duration 0.6 $(BENCH_OUT) $(BENCH)
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
@@ -74,6 +74,11 @@ profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M
 ablation: build ## what each technique is worth, as a table (POINTS=1M; 10 minutes)
 	@scripts/deps build run profile
 	@scripts/ablation $(if $(POINTS),--points $(POINTS)) $(ABLATION)
+
+plots: build ## how cost grows: the plots of docs/plots (POINTS=5M)
+	@scripts/deps build run test
+	@build/yonder-bench compare --suite growth --points $(or $(POINTS),5M) --json build/growth.json $(BENCH)
+	@scripts/plot_growth build/growth.json
 
 format: ## put every source file into the format of .clang-format
 	@scripts/check_format --fix

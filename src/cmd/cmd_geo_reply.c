@@ -148,6 +148,7 @@ void cmd_geo_reply(struct cmd_call *call, struct yn_zset *set,
         host_reply_error(call->host, CMD_ERR_NOMEM);
         return;
     }
+    host_count_search(call->host, job->search);
     host_reply_array(call->host, yn_search_count(job->search));
     call->job = &job->base;
 }

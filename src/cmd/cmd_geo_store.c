@@ -29,6 +29,7 @@ static bool collect(struct cmd_call *call, const struct yn_zset *set,
     struct yn_search *search;
     if (yn_search_new(yn_zset_view(set), &query->search, &search) != YN_OK)
         return false;
+    host_count_search(call->host, search);
     size_t max = yn_search_count(search), n = 0;
     struct yn_entry *entries = NULL;
     if (max <= SIZE_MAX / sizeof *entries)

@@ -51,6 +51,11 @@ void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m);
  * (score pairs nested or flat), never for how a value is written. */
 bool host_reply_nests_pairs(struct host *h);
 
+/* ---- statistics ---- */
+
+/* Notes a search that has been planned: what it cost and how many results it has. */
+void host_count_search(struct host *h, const struct yn_search *search);
+
 /* ---- keys ---- */
 
 enum host_type { HOST_NONE, HOST_STRING, HOST_ZSET, HOST_OTHER };

@@ -155,6 +155,8 @@ static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *l
     double a[YN_LEAF_ENTRIES_MAX];
     uint64_t mask[YN_MASK_WORDS];
     size_t n = leaf->head.n;
+    search->work.n_leaves++;
+    search->work.n_tested += n;
     if (relation == YN_CROSSING)
         yn_kernel()->test(&search->region, leaf, mask);
     yn_kernel()->decode(leaf, &positions);

@@ -168,12 +168,14 @@ static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
     clip_leaf(walk, branch, &first, &last);
     if (first >= last)
         return YN_OK;
+    walk->search->work.n_leaves++;
     if (branch->relation == YN_INSIDE) {
         if (last - first > wanted)
             last = first + wanted;
         return add_pick(walk, leaf, first, last, NULL, last - first);
     }
     uint64_t mask[YN_MASK_WORDS];
+    walk->search->work.n_tested += leaf->head.n;
     yn_kernel()->test(&walk->search->region, leaf, mask);
     size_t n_hits = clip_mask(mask, first, last);
     if (n_hits == 0)
@@ -442,6 +444,11 @@ size_t yn_search_count(const struct yn_search *search)
 struct yn_point yn_search_center(const struct yn_search *search)
 {
     return search->region.shape.center;
+}
+
+struct yn_search_work yn_search_work(const struct yn_search *search)
+{
+    return search->work;
 }
 
 /* Measuring a whole leaf pays from about so many of its entries on. */

@@ -33,6 +33,7 @@ struct yn_search {
     enum yn_relation root_relation; /* of a set that is a single leaf */
     double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
+    struct yn_search_work work;
 
     struct yn_pick *picks; /* the plan of an unsorted search */
     size_t n_picks, picks_cap;

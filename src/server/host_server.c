@@ -171,6 +171,18 @@ bool host_reply_nests_pairs(struct host *h)
     return h->resp == 3;
 }
 
+/* ---- statistics ---- */
+
+void host_count_search(struct host *h, const struct yn_search *search)
+{
+    struct stats *stats = &h->loop->stats;
+    struct yn_search_work work = yn_search_work(search);
+    stats->searches++;
+    stats->search_leaves += work.n_leaves;
+    stats->search_tested += work.n_tested;
+    stats->search_hits += yn_search_count(search);
+}
+
 /* ---- keys ---- */
 
 struct host_value host_key_read(struct host *h, struct yn_bytes key)

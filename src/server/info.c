@@ -185,6 +185,10 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "evicted_clients:0");
     line(out, "keyspace_hits:%llu", (unsigned long long)c->keyspace_hits);
     line(out, "keyspace_misses:%llu", (unsigned long long)c->keyspace_misses);
+    line(out, "geo_searches:%llu", (unsigned long long)c->searches);
+    line(out, "geo_leaves_visited:%llu", (unsigned long long)c->search_leaves);
+    line(out, "geo_points_tested:%llu", (unsigned long long)c->search_tested);
+    line(out, "geo_hits:%llu", (unsigned long long)c->search_hits);
     line(out, "pubsub_channels:%zu", s->pubsub.tables[PUBSUB_CHANNEL].n);
     line(out, "pubsub_patterns:%zu", s->pubsub.tables[PUBSUB_PATTERN].n);
     line(out, "latest_fork_usec:0");

@@ -34,7 +34,8 @@ struct stats {
     uint64_t reads, writes;
     uint64_t bytes_in, bytes_out;
     uint64_t keyspace_hits, keyspace_misses;
-    uint64_t changes; /* of keys */
+    uint64_t searches, search_leaves, search_tested, search_hits; /* yn_search_work */
+    uint64_t changes;                                             /* of keys */
     uint64_t errors;
     struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
     struct stats_error error[STATS_ERRORS];

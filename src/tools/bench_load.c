@@ -118,6 +118,9 @@ static void write_out(struct worker *worker, struct connection *connection)
 
 static bool may_send(const struct worker *worker, uint64_t now)
 {
+    const atomic_bool *is_over = worker->run->options->is_over;
+    if (is_over != NULL)
+        return !atomic_load_explicit(is_over, memory_order_relaxed);
     if (worker->n_allowed == UINT64_MAX)
         return now < worker->end_ns || worker->n_sent < worker->n_min;
     return worker->n_sent < worker->n_allowed;

@@ -9,6 +9,8 @@
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
+#include <stdatomic.h>
+
 #include "tools/bench_histogram.h"
 #include "tools/bench_scan.h"
 #include "tools/bench_template.h"
@@ -23,11 +25,12 @@ struct bench_load_options {
     const struct cli_options *server; /* where to connect */
     unsigned n_connections;           /* in total, at least one a thread */
     unsigned n_threads;
-    uint64_t n_requests; /* 0: as long as duration_s says */
-    double duration_s;   /* 0: as many as n_requests says */
-    uint64_t n_min;      /* requests to send even if duration_s has passed */
-    size_t piece_len;    /* most bytes a send or receive takes; 0: as many as there are */
-    bool allow_errors;   /* else the first error reply ends the run */
+    uint64_t n_requests;        /* 0: as long as duration_s says */
+    double duration_s;          /* 0: as many as n_requests says */
+    uint64_t n_min;             /* requests to send even if duration_s has passed */
+    const atomic_bool *is_over; /* or NULL; then the run ends when it becomes true */
+    size_t piece_len;  /* most bytes a send or receive takes; 0: as many as there are */
+    bool allow_errors; /* else the first error reply ends the run */
     /* Called a few times a second, or NULL. */
     void (*show)(void *ctx, const struct bench_load_state *state);
     void *show_ctx;

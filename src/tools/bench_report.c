@@ -111,6 +111,16 @@ static const char *number(double value, char out_text[48])
     return out_text;
 }
 
+/* The same for what was counted: a zero is a count too, below zero nothing is known. */
+static const char *amount(double value, char out_text[48])
+{
+    if (value < 0)
+        return "-";
+    if (value == 0)
+        return "0";
+    return number(value < 10 ? value : round(value), out_text);
+}
+
 static double deviation_percent(const struct bench_stats *stats)
 {
     double median = bench_stats_median(stats);
@@ -228,19 +238,41 @@ void bench_report_write_text(const struct bench_report *report, FILE *out)
     fputs("\n", out);
 }
 
+#define LOOKED_AT_NOTE                                                                    \
+    "- Hits: members a reply. Candidates: members of the cells that Redis scans for it. " \
+    "Tested: points that Yonder tests one by one; the others it takes or leaves by the "  \
+    "leaf.\n\n"
+
+/* What a reader must know of single rows. */
+static void write_notes(const struct bench_report *report, const char *start,
+                        const char *end, FILE *out)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_row *row = report->results[i].row;
+        if (row->note == NULL)
+            continue;
+        fprintf(out, "%s%s: %s.%s", start, row->name, row->note, end);
+        is_any = true;
+    }
+    if (is_any)
+        fputs("\n", out);
+}
+
 void bench_report_write_markdown(const struct bench_report *report, FILE *out)
 {
-    char a[48];
+    char a[48], b[48], c[48];
     bool has_change = report->water_percent > 0;
     write_facts(report, "- ", "\n", out);
     fputs(
         "- CPU: the server's processor time a request in microseconds, user and system. "
-        "Rate: requests a second. p99: milliseconds. Medians of the rounds; ± is the standard deviation.\n\n",
+        "Rate: requests a second. p99: milliseconds. Medians of the rounds; ± is the standard deviation.\n",
         out);
+    fputs(LOOKED_AT_NOTE, out);
     fprintf(
         out,
-        "| row | hits | A rate | A CPU | A p99 | B rate | B CPU | B p99 | rate A/B | CPU B/A |%s "
-        "checked |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |%s --- |\n",
+        "| row | hits | candidates | tested | A rate | A CPU | A p99 | B rate | B CPU | B p99 | rate A/B | CPU B/A |%s "
+        "checked |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |%s --- |\n",
         has_change ? " change of CPU |" : "", has_change ? " ---: |" : "");
     for (size_t i = 0; i < report->n_results; i++) {
         const struct bench_result *r = &report->results[i];
@@ -249,13 +281,44 @@ void bench_report_write_markdown(const struct bench_report *report, FILE *out)
                     r->reason);
             continue;
         }
-        fprintf(out, "| %s | %s | ", r->row->name, number(r->hits, a));
+        fprintf(out, "| %s | %s | %s | %s | ", r->row->name, number(r->hits, a),
+                amount(r->candidates, b), amount(r->tested, c));
         write_cells(report, r, " | ", out);
         fprintf(out, " | %s |\n", r->checked);
     }
     fputs("\n", out);
+    write_notes(report, "- ", "\n", out);
     write_counts(report, out);
     fputs("\n", out);
+}
+
+void bench_report_write_brief(const struct bench_report *report, FILE *out)
+{
+    char a[48], b[48], c[48];
+    write_facts(report, "- ", "\n", out);
+    fputs("- CPU: the server's processor time a request in microseconds, all of it; "
+          "medians of the rounds.\n",
+          out);
+    fputs(LOOKED_AT_NOTE, out);
+    fputs("| row | hits | candidates | tested | A CPU | B CPU | CPU B/A | rate A/B |\n"
+          "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+          out);
+    for (size_t i = 0; i < report->n_results; i++) {
+        const struct bench_result *r = &report->results[i];
+        if (r->outcome != BENCH_SUCCEEDED) {
+            fprintf(out, "| %s | %s: %s |\n", r->row->name, outcome_name(r->outcome),
+                    r->reason);
+            continue;
+        }
+        fprintf(out, "| %s | %s | %s | %s |", r->row->name, number(r->hits, a),
+                amount(r->candidates, b), amount(r->tested, c));
+        for (int side = 0; side < 2; side++)
+            fprintf(out, " %s |", number(bench_stats_median(&r->sides[side].cpu_us), a));
+        fprintf(out, " %s | %s |\n", number(bench_report_cpu_ratio(r), a),
+                number(bench_report_rate_ratio(r), b));
+    }
+    fputs("\n", out);
+    write_notes(report, "- ", "\n", out);
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -309,6 +372,12 @@ static void write_side(const struct bench_side *side, FILE *out)
         side->n_requests, side->bytes_per_reply);
 }
 
+static void write_known(const char *name, double value, FILE *out)
+{
+    if (value >= 0)
+        fprintf(out, ", \"%s\": %.2f", name, value);
+}
+
 static void write_result(const struct bench_report *report,
                          const struct bench_result *result, FILE *out)
 {
@@ -328,6 +397,25 @@ static void write_result(const struct bench_report *report,
     fputs(", \"checked\": ", out);
     write_string(result->checked, out);
     fprintf(out, ", \"hits\": %.2f", result->hits);
+    write_known("candidates", result->candidates, out);
+    write_known("points_tested", result->tested, out);
+    write_known("leaves_visited", result->leaves, out);
+    if (row->their_command != NULL) {
+        fputs(", \"their_command\": ", out);
+        write_string(row->their_command, out);
+    }
+    if (row->note != NULL) {
+        fputs(", \"note\": ", out);
+        write_string(row->note, out);
+    }
+    if (row->series != NULL) {
+        fputs(", \"series\": ", out);
+        write_string(row->series, out);
+        fprintf(out, ", \"x\": %.6g", row->x > 0 ? row->x : result->hits);
+    }
+    if (row->is_load)
+        fprintf(out, ", \"bytes_per_point\": {\"a\": %.2f, \"b\": %.2f}",
+                result->sides[0].counted_bytes, result->sides[1].counted_bytes);
     if (result->outcome == BENCH_SUCCEEDED) {
         fprintf(out, ", \"rate_ratio\": %.4f, \"cpu_ratio\": %.4f",
                 bench_report_rate_ratio(result), bench_report_cpu_ratio(result));
@@ -444,7 +532,7 @@ static void write_chart(const struct bench_report *report, FILE *out)
 
 void bench_report_write_html(const struct bench_report *report, FILE *out)
 {
-    char a[48];
+    char a[48], b[48], c[48];
     bool has_change = report->water_percent > 0;
     fputs("<!doctype html><meta charset=\"utf-8\"><title>yonder-bench</title>\n<style>"
           "body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
@@ -459,7 +547,7 @@ void bench_report_write_html(const struct bench_report *report, FILE *out)
     write_chart(report, out);
     fprintf(
         out,
-        "<h2>Figures</h2><table><tr><th>row<th>hits<th>A rate<th>A CPU &micro;s<th>A p99 ms<th>B "
+        "<h2>Figures</h2><table><tr><th>row<th>hits<th>candidates<th>tested<th>A rate<th>A CPU &micro;s<th>A p99 ms<th>B "
         "rate<th>B CPU &micro;s<th>B p99 ms<th>rate A/B<th>CPU B/A%s<th>checked</tr>\n",
         has_change ? "<th>change of CPU" : "");
     for (size_t i = 0; i < report->n_results; i++) {
@@ -471,18 +559,24 @@ void bench_report_write_html(const struct bench_report *report, FILE *out)
         write_escaped(r->row->name, out);
         if (r->outcome != BENCH_SUCCEEDED) {
             fprintf(out,
-                    "<td class=\"failed\" colspan=\"10\">%s: ", outcome_name(r->outcome));
+                    "<td class=\"failed\" colspan=\"12\">%s: ", outcome_name(r->outcome));
             write_escaped(r->reason, out);
             fputs("</tr>\n", out);
             continue;
         }
-        fprintf(out, "<td>%s<td>", number(r->hits, a));
+        fprintf(out, "<td>%s<td>%s<td>%s<td>", number(r->hits, a),
+                amount(r->candidates, b), amount(r->tested, c));
         write_cells(report, r, "<td>", out);
         fputs("<td>", out);
         write_escaped(r->checked, out);
         fputs("</tr>\n", out);
     }
-    fputs("</table>\n<p>", out);
+    fputs(
+        "</table>\n<p>Hits: members a reply. Candidates: members of the cells that Redis "
+        "scans for it. Tested: points that Yonder tests one by one.</p>\n",
+        out);
+    write_notes(report, "<p>", "</p>\n", out);
+    fputs("<p>", out);
     write_counts(report, out);
     fputs("</p>\n", out);
 }

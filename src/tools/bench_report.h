@@ -21,6 +21,7 @@ struct bench_side {
     struct bench_histogram latency_ns;
     uint64_t n_requests;
     double bytes_per_reply;
+    double counted_bytes; /* load: memory a point by the server's own count, or 0 */
 };
 
 enum bench_outcome { BENCH_PENDING, BENCH_SUCCEEDED, BENCH_FAILED };
@@ -29,9 +30,13 @@ struct bench_result {
     const struct bench_row *row;
     char *command; /* with the sizes put in; owned */
     enum bench_outcome outcome;
-    char reason[512];           /* why it failed */
-    char checked[128];          /* what the check of the answers found */
-    double hits;                /* elements a reply, on average of the replies checked */
+    char reason[512];  /* why it failed */
+    char checked[128]; /* what the check of the answers found */
+    double hits;       /* elements a reply, on average of the replies checked */
+    /* On average of the searches checked; below 0: not known. */
+    double candidates; /* members that Redis looks at, see bench_shape_candidates */
+    double tested;     /* points that Yonder tested one by one */
+    double leaves;     /* leaves that Yonder visited */
     struct bench_side sides[2]; /* ours, theirs */
 };
 
@@ -65,6 +70,8 @@ double bench_report_cpu_ratio(const struct bench_result *result);
 
 void bench_report_write_text(const struct bench_report *report, FILE *out);
 void bench_report_write_markdown(const struct bench_report *report, FILE *out);
+/* A table for a README: hits, what was looked at, CPU, ratios. */
+void bench_report_write_brief(const struct bench_report *report, FILE *out);
 void bench_report_write_json(const struct bench_report *report, FILE *out);
 void bench_report_write_html(const struct bench_report *report, FILE *out);
 

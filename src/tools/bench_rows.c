@@ -3,21 +3,33 @@
  * benchmark suite of Redis, whatever the number of points is here.
  *
  * Centres lie at random within 40 km of the stated one, a fifth of the radius or of the
- * box; within 1 km where all of four members are to be found. Members are drawn at random
- * from all. Long searches run on few connections: each of them keeps a server busy, and
- * more would only wait.
+ * box; within 1 km where all of four members are to be found. A row has a thousand of
+ * them (a hundred polygons of 10,000 corners). Members are drawn at random from all. Long
+ * searches run on few connections: each of them keeps a server busy, and more would only
+ * wait.
+ *
+ * The worst cases. "All members in one cell" is there twice: a position is a cell of the
+ * finest kind, so members of one such cell share their position (one-position); and a
+ * million members in one of the nine cells that Redis has to scan, while the circle is
+ * empty (beside-a-dense-city). For that row the city lies in the middle of a cell of 0.7
+ * x 0.6 km, and centres 0.8 km east of it, in the next cell, with a radius of 0.5 km: far
+ * enough to find nothing, and near enough that the city's cell is one of the nine. The
+ * check of the row makes sure of both.
  */
 #include "tools/bench_rows.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define CENTRE "FROMLONLAT {near:7,55,40km}"
 
-const struct bench_key bench_keys[] = {
+static const struct bench_key keys[] = {
     {"key", "osm", NULL, "@N"},
     {"outlet", "outlet", NULL, "85318"},
     {"Sicily", "sicily", NULL, "4"},
     {"fleet", "fleet", NULL, "@F"},
     {"one-position", NULL, "GEOADD one-position 7.1 55.1 {index}", "1M"},
-    {"city", NULL, "GEOADD city {near:7,55,0.2km} {index}", "1M"},
+    {"city", NULL, "GEOADD city {near:7.004,55.0024,0.2km} {index}", "1M"},
     {"polar", NULL, "GEOADD polar {lon} {lat:80,85} {index}", "200k"},
     {"long-members", NULL, "GEOADD long-members {near:7,55,300km} {bytes:200}", "200k"},
     {"mixed-members", NULL, "GEOADD mixed-members {near:7,55,300km} {index}{bytes:0-60}",
@@ -25,7 +37,6 @@ const struct bench_key bench_keys[] = {
     {"value", NULL, "SET value {bytes:70000000}", "1"},
     {"three", NULL, "GEOADD three {near:7,55,50km} {index}", "3"},
 };
-const size_t bench_n_keys = sizeof bench_keys / sizeof bench_keys[0];
 
 /* A row and its variant with 10 requests a pipeline. */
 #define WITH_PIPELINE(name_, ...)                                                 \
@@ -47,7 +58,16 @@ const size_t bench_n_keys = sizeof bench_keys / sizeof bench_keys[0];
         .n_threads = 1, .pipeline = 1, __VA_ARGS__                                 \
     }
 
-const struct bench_row bench_rows[] = {
+/* A polygon within 100 km of its centre; the circle is a little larger, since a polygon's
+ * corners are placed on a plane. */
+#define POLYGON(kind)                                                                  \
+    .command = "GEOSEARCH key BYPOLYGON {" kind ":7,55,40km,100km,10000}",             \
+    .their_command = "GEOSEARCH key " CENTRE " BYRADIUS 102 km WITHCOORD",             \
+    .note = "the peer has no BYPOLYGON: it sends the members of the circle around it " \
+            "with their positions, among which a client has still to choose",          \
+    .ring = 100, .n_checks = 5
+
+static const struct bench_row rows[] = {
     {.name = "load",
      .group = "load",
      .key = "key",
@@ -141,18 +161,64 @@ const struct bench_row bench_rows[] = {
               "GEOSEARCH one-position FROMLONLAT {near:7.1,55.1,1km} BYRADIUS 5 km "
               "ASC COUNT 10"),
     WORST("beside-a-dense-city", "city", .is_empty = true,
-          .command = "GEOSEARCH city FROMLONLAT {near:7.02,55,0.1km} BYRADIUS 500 m"),
+          .command =
+              "GEOSEARCH city FROMLONLAT {near:7.01654,55.0024,0.03km} BYRADIUS 500 m"),
     WORST("near-pole", "polar", .has_more = true,
           .command = "GEOSEARCH polar FROMLONLAT {lon} {lat:83,85} BYRADIUS 200 km"),
-    WORST("box-1-by-8000-km", "outlet", .has_more = true,
+    WORST(
+        "near-pole-count-10", "polar", .check = "WITHDIST", .has_ties = true,
+        .has_more = true,
+        .command =
+            "GEOSEARCH polar FROMLONLAT {lon} {lat:83,85} BYRADIUS 200 km ASC COUNT 10"),
+    WORST("box-of-8000-by-1-km", "outlet", .has_more = true,
           .command = "GEOSEARCH outlet FROMLONLAT {near:112,-7,40km} BYBOX 8000 1 km"),
+    WORST("box-of-1-by-8000-km", "outlet", .has_more = true,
+          .command = "GEOSEARCH outlet FROMLONLAT {near:112,-7,40km} BYBOX 1 8000 km"),
     WORST("whole-earth", "outlet", .has_more = true,
           .command = "GEOSEARCH outlet FROMLONLAT {lon} {lat} BYRADIUS 20100 km"),
+    WORST("whole-earth-count-10", "outlet", .has_more = true, .has_ties = true,
+          .check = "WITHDIST",
+          .command =
+              "GEOSEARCH outlet FROMLONLAT {lon} {lat} BYRADIUS 20100 km ASC COUNT 10"),
+    WORST("polygon-of-10000-corners", "key", POLYGON("coast")),
+    WORST("star-of-10000-corners", "key", POLYGON("star")),
     WORST("members-of-200-bytes", "long-members",
           .command = "GEOSEARCH long-members " CENTRE " BYRADIUS 100 km"),
     WORST("members-of-mixed-lengths", "mixed-members",
           .command = "GEOSEARCH mixed-members " CENTRE " BYRADIUS 100 km"),
-    WORST("three-members", "three",
-          .command = "GEOSEARCH three " CENTRE " BYRADIUS 200 km"),
+    WITH_PIPELINE("worst-three-members", .group = "worst", .key = "three",
+                  .command = "GEOSEARCH three " CENTRE " BYRADIUS 200 km",
+                  .n_connections = 50),
+    WITH_PIPELINE("worst-100-m", .group = "worst", .key = "key",
+                  .command = "GEOSEARCH key FROMLONLAT {point:osm:@N} BYRADIUS 100 m",
+                  .n_connections = 50),
 };
-const size_t bench_n_rows = sizeof bench_rows / sizeof bench_rows[0];
+
+/* ---- suites -------------------------------------------------------------- */
+
+bool bench_suite_open(struct bench_suite *suite, const char *name, uint64_t n_points)
+{
+    memset(suite, 0, sizeof *suite);
+    if (strcmp(name, "growth") == 0)
+        return bench_growth_open(suite, n_points);
+    *suite = (struct bench_suite){.name = "geo",
+                                  .keys = keys,
+                                  .n_keys = sizeof keys / sizeof keys[0],
+                                  .rows = rows,
+                                  .n_rows = sizeof rows / sizeof rows[0],
+                                  .n_rounds = 5,
+                                  .duration_s = 1};
+    return strcmp(name, "geo") == 0;
+}
+
+void bench_suite_close(struct bench_suite *suite)
+{
+    free(suite->owned);
+    memset(suite, 0, sizeof *suite);
+}
+
+bool bench_row_is_search(const struct bench_row *row)
+{
+    return strncmp(row->command, "GEOSEARCH", strlen("GEOSEARCH")) == 0 ||
+           strncmp(row->command, "GEORADIUS", strlen("GEORADIUS")) == 0;
+}

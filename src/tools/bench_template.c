@@ -17,7 +17,7 @@
 
 #define PI 3.14159265358979323846
 #define KM_A_DEGREE 111.226
-#define WORDS_MAX 4096
+#define COAST_WAVES 10
 #define TEXT_MAX ((uint64_t)512 * 1024 * 1024)
 
 const char bench_template_help[] =
@@ -32,6 +32,10 @@ const char bench_template_help[] =
     "  {near:LON,LAT,20%}     each coordinate times a random number of 0.8 to 1.2\n"
     "  {from:FILE}            a random row of a CSV file with columns lon and lat\n"
     "  {point:NAME:N}         a random point of data set NAME of N points\n"
+    "  {coast:LON,LAT,40km,100km,N} a polygon of N corners around a position as of\n"
+    "                         {near:LON,LAT,40km}: the number of corners, and their\n"
+    "                         positions, at most 100 km away, winding like a coast\n"
+    "  {star:LON,LAT,40km,100km,N}  the same, every second corner far out\n"
     "and three, longitude, latitude and member:\n"
     "  {move:N}               the next move in a fleet of N objects: about 100 m\n";
 
@@ -47,14 +51,17 @@ enum piece_kind {
     PIECE_FROM,
     PIECE_POINT,
     PIECE_MOVE,
+    PIECE_COAST,
+    PIECE_STAR,
     PIECE_END, /* of a word */
 };
 
 struct bench_piece {
     enum piece_kind kind;
     struct yn_bytes text;   /* fixed text, borrowed */
-    uint64_t low, n;        /* member, bytes: low..low+n-1; from: n */
+    uint64_t low, n;        /* member, bytes: low..low+n-1; from, polygons: n */
     double lon, lat, range; /* near: km or share; lon, lat: a span from there */
+    double radius_km;       /* of polygons */
     int32_t *points;        /* from: lon, lat, lon, lat, ... in millionths; owned */
     struct bench_data data; /* point, move */
 };
@@ -217,6 +224,25 @@ static bool parse_near(struct yn_bytes text, struct bench_piece *piece)
     return strcmp(unit, "km") == 0;
 }
 
+/* "LON,LAT,AWAYkm,RADIUSkm,N" */
+static bool parse_polygon(struct yn_bytes text, struct bench_piece *piece)
+{
+    char copy[128];
+    if (text.len >= sizeof copy)
+        return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    int used = 0;
+    unsigned n;
+    if (sscanf(copy, "%lf,%lf,%lfkm,%lfkm,%u%n", &piece->lon, &piece->lat, &piece->range,
+               &piece->radius_km, &n, &used) != 5)
+        return false;
+    piece->n = n;
+    return copy[used] == '\0' && fabs(piece->lon) <= 180 && fabs(piece->lat) <= 80 &&
+           piece->range >= 0 && piece->range <= 500 && piece->radius_km > 0 &&
+           piece->radius_km <= 500 && n >= 3 && n <= 100000;
+}
+
 static bool parse_count(struct yn_bytes text, uint64_t max, uint64_t *out_n)
 {
     int64_t n;
@@ -253,7 +279,8 @@ static bool parse_placeholder(struct bench_template *template, struct yn_bytes i
         {"lon", PIECE_LON, false},       {"lat", PIECE_LAT, false},
         {"bytes", PIECE_BYTES, false},   {"near", PIECE_NEAR_KM, true},
         {"from", PIECE_FROM, true},      {"point", PIECE_POINT, true},
-        {"move", PIECE_MOVE, true},
+        {"move", PIECE_MOVE, true},      {"coast", PIECE_COAST, true},
+        {"star", PIECE_STAR, true},
     };
     const char *colon = memchr(inside.data, ':', inside.len);
     size_t name_len = colon != NULL ? (size_t)(colon - inside.data) : inside.len;
@@ -291,6 +318,10 @@ static bool parse_placeholder(struct bench_template *template, struct yn_bytes i
         break;
     case PIECE_NEAR_KM:
         is_fine = parse_near(argument, piece);
+        break;
+    case PIECE_COAST:
+    case PIECE_STAR:
+        is_fine = parse_polygon(argument, piece);
         break;
     case PIECE_FROM:
         return read_points(template, piece, argument);
@@ -431,6 +462,46 @@ static void put_near(struct request *request, const struct bench_piece *piece,
                  (piece->lat + away * sin(2 * PI * v)) * 1e6);
 }
 
+/* The distance of a corner as a share of the radius. A coast is the sum of waves, each
+ * of twice the frequency and 0.6 times the height of the one before: 0.4 to 1. */
+static double share_of_corner(const struct bench_piece *piece, uint64_t i, double angle,
+                              const double *phases, struct bench_random *random)
+{
+    if (piece->kind == PIECE_STAR)
+        return i % 2 == 0 ? 1 : 0.4 + 0.4 * bench_random_unit(random);
+    double share = 0.7, height = 0.12, waves = 1;
+    for (size_t k = 0; k < COAST_WAVES; k++) {
+        share += height * sin(waves * angle + phases[k]);
+        height *= 0.6;
+        waves *= 2;
+    }
+    return share;
+}
+
+/* Takes as many random numbers as {near:...}, so that both have the same centres. */
+static void put_polygon(struct request *request, const struct bench_piece *piece,
+                        struct bench_random *random)
+{
+    double u = bench_random_unit(random), v = bench_random_unit(random);
+    struct bench_random own = {(uint64_t)(u * 0x1p53), (uint64_t)(v * 0x1p53)};
+    double away = piece->range / KM_A_DEGREE * sqrt(u), phases[COAST_WAVES];
+    double lon = piece->lon + away * cos(2 * PI * v) / cos(piece->lat * PI / 180);
+    double lat = piece->lat + away * sin(2 * PI * v);
+    char text[YN_NUM_TEXT_MAX];
+    yn_buf_append(&request->text, text, yn_num_format_uint64(piece->n, text));
+    for (size_t k = 0; k < COAST_WAVES; k++)
+        phases[k] = 2 * PI * bench_random_unit(&own);
+    for (uint64_t i = 0; i < piece->n; i++) {
+        double angle = 2 * PI * (double)i / (double)piece->n;
+        double far = piece->radius_km / KM_A_DEGREE *
+                     share_of_corner(piece, i, angle, phases, &own);
+        double corner_lat = lat + far * sin(angle);
+        end_word(request);
+        put_position(request, (lon + far * cos(angle) / cos(corner_lat * PI / 180)) * 1e6,
+                     corner_lat * 1e6);
+    }
+}
+
 static void put_lat(struct request *request, const struct bench_piece *piece,
                     struct bench_random *random)
 {
@@ -503,6 +574,10 @@ static void put_piece(struct request *request, const struct bench_piece *piece,
     case PIECE_NEAR_KM:
     case PIECE_NEAR_SHARE:
         put_near(request, piece, random);
+        break;
+    case PIECE_COAST:
+    case PIECE_STAR:
+        put_polygon(request, piece, random);
         break;
     case PIECE_FROM:
         i = bench_random_below(random, piece->n);

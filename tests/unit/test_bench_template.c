@@ -15,7 +15,7 @@
 
 #include "tools/bench_template.h"
 
-#define WORDS_MAX 16
+#define WORDS_MAX 256
 
 /* The words of the requests of a ring, as texts. */
 struct requests {
@@ -137,6 +137,36 @@ static void test_positions(void **state)
     drop(r);
 }
 
+/* Around the same centres as {near:...}, no corner further out than said. */
+static void test_polygons(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"{coast:7,55,40km,100km,100}",
+                                        "{star:7,55,40km,100km,100}"};
+    for (size_t kind = 0; kind < 2; kind++) {
+        struct requests *r = make(50, 1, 0, 2, "X", words[kind]);
+        struct requests *centers = make(50, 1, 0, 2, "X", "{near:7,55,40km}");
+        for (size_t i = 0; i < r->n; i++) {
+            double lon = atof(centers->words[i][1]), lat = atof(centers->words[i][2]);
+            double nearest = 1000, farthest = 0;
+            assert_int_equal(r->n_words[i], 202);
+            assert_string_equal(r->words[i][1], "100");
+            for (size_t k = 2; k < 202; k += 2) {
+                double corner_lat = atof(r->words[i][k + 1]);
+                double north = (corner_lat - lat) * 111.226;
+                double east = (atof(r->words[i][k]) - lon) * 111.226 *
+                              cos(corner_lat * 3.14159265358979 / 180);
+                nearest = fmin(nearest, hypot(north, east));
+                farthest = fmax(farthest, hypot(north, east));
+            }
+            assert_true(nearest > 39.9 && nearest < 75);
+            assert_true(farthest > 75 && farthest < 100.1);
+        }
+        drop(r);
+        drop(centers);
+    }
+}
+
 static void test_points_of_a_file(void **state)
 {
     (void)state;
@@ -201,12 +231,29 @@ static void test_parts_differ(void **state)
 static void test_wrong_placeholders(void **state)
 {
     (void)state;
-    static const char *const words[] = {
-        "{member}",        "{member:5-3}",   "{member:a-3}",   "{nothing}",
-        "{near:1,2}",      "{near:1,2,3}",   "{near:1,2,3mi}", "x{near:1,2,3km}",
-        "{near:1,99,3km}", "{bytes:0}",      "{lon:2,1}",      "{lat:0,99}",
-        "{from:/nowhere}", "{point:osm}",    "{point:moon:5}", "{move:x}",
-        "{lon:1}",         "{near:1,2,101%}"};
+    static const char *const words[] = {"{member}",
+                                        "{member:5-3}",
+                                        "{member:a-3}",
+                                        "{nothing}",
+                                        "{near:1,2}",
+                                        "{near:1,2,3}",
+                                        "{near:1,2,3mi}",
+                                        "x{near:1,2,3km}",
+                                        "{near:1,99,3km}",
+                                        "{bytes:0}",
+                                        "{lon:2,1}",
+                                        "{lat:0,99}",
+                                        "{from:/nowhere}",
+                                        "{point:osm}",
+                                        "{point:moon:5}",
+                                        "{move:x}",
+                                        "{lon:1}",
+                                        "{near:1,2,101%}",
+                                        "{coast:1,2,3km,4km}",
+                                        "{coast:1,2,3km,4km,2}",
+                                        "{star:1,88,3km,4km,5}",
+                                        "{star:1,2,3km,0km,5}",
+                                        "{star:1,2,3km,4km,5x}"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         char text[64];
         char *word = text;
@@ -224,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_fixed_text),
         cmocka_unit_test(test_members_and_index),
         cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_polygons),
         cmocka_unit_test(test_points_of_a_file),
         cmocka_unit_test(test_moves_are_moves),
         cmocka_unit_test(test_parts_differ),

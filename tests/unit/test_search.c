@@ -135,6 +135,57 @@ static void about_the_antipode(void **state)
     yn_zset_free(set);
 }
 
+/* What a search of a set cost, and its results. */
+static struct yn_search_work work_of(const struct yn_zset *set,
+                                     const struct yn_query *query, size_t *out_hits)
+{
+    struct yn_search *search;
+    assert_int_equal(yn_search_new(yn_zset_view(set), query, &search), YN_OK);
+    struct yn_search_work work = yn_search_work(search);
+    *out_hits = yn_search_count(search);
+    yn_search_free(search);
+    return work;
+}
+
+static void work_follows_the_edge(void **state)
+{
+    (void)state;
+    static struct yn_point places[N_MEMBERS];
+    struct rng rng = {model_seed()};
+    for (size_t i = 0; i < N_MEMBERS; i++)
+        places[i] =
+            (struct yn_point){rng_between(&rng, -20, 20), rng_between(&rng, -20, 20)};
+    struct yn_zset *set = set_of(places, N_MEMBERS);
+    struct yn_query query = {.shape = {.kind = YN_CIRCLE, .radius_m = INFINITY}};
+    size_t n_hits;
+
+    /* all: no point is looked at by itself */
+    query.order = YN_ORDER_ASC;
+    struct yn_search_work all = work_of(set, &query, &n_hits);
+    assert_int_equal(n_hits, N_MEMBERS);
+    assert_int_equal(all.n_tested, 0);
+    assert_true(all.n_leaves >= N_MEMBERS / YN_LEAF_ENTRIES_MAX);
+
+    /* a tenth: more leaves than hits fill, but few of their points are tested */
+    query.shape.radius_m = 800e3;
+    struct yn_search_work part = work_of(set, &query, &n_hits);
+    assert_in_range(n_hits, N_MEMBERS / 20, N_MEMBERS / 5);
+    assert_in_range(part.n_leaves, n_hits / YN_LEAF_ENTRIES_MAX, all.n_leaves / 2);
+    assert_in_range(part.n_tested, 1, N_MEMBERS / 5);
+
+    /* the nearest one: a few leaves */
+    query.limit = 1;
+    struct yn_search_work nearest = work_of(set, &query, &n_hits);
+    assert_in_range(nearest.n_leaves, 1, 20);
+    assert_in_range(nearest.n_tested, 1, nearest.n_leaves * YN_LEAF_ENTRIES_MAX);
+
+    /* none */
+    query.shape.center = (struct yn_point){100, 0};
+    struct yn_search_work none = work_of(set, &query, &n_hits);
+    assert_int_equal(n_hits + none.n_leaves + none.n_tested, 0);
+    yn_zset_free(set);
+}
+
 /* With ANY the first ones of the unsorted order come, put into the order asked for. */
 static void any_takes_the_first_of_the_unsorted_order(void **state)
 {
@@ -237,6 +288,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ties_in_crowds),
         cmocka_unit_test(about_the_antipode),
+        cmocka_unit_test(work_follows_the_edge),
         cmocka_unit_test(any_takes_the_first_of_the_unsorted_order),
         cmocka_unit_test(runs_and_hits_mixed),
     };

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import xml.etree.ElementTree
 
 import pytest
 
@@ -262,6 +263,86 @@ class TestCompare:
             assert report[fact]
         assert f"{len(rows)} rows: {len(rows)} succeeded, 0 failed, 0 pending" in out
 
+    def report(self, tmp_path, *options, **more):
+        bench("compare", *self.QUICK, "--json", tmp_path / "json", *options, **more)
+        return json.loads((tmp_path / "json").read_text())
+
+    def test_searches_tell_what_was_looked_at(self, tmp_path):
+        report = self.report(tmp_path, "--test", "geosearch-fromlonlat(-count-10)?$|elements-geopos$|"
+                             "earth$|three-members$", "--brief-markdown", tmp_path / "brief")
+        rows = {row["name"].replace("geo-60M-elements-", ""): row for row in report["rows"]}
+        assert all(row["outcome"] == "succeeded" for row in rows.values()), report
+        circle, count = (rows[f"geosearch-fromlonlat{more}"] for more in ("", "-count-10"))
+        assert circle["candidates"] == count["candidates"] > circle["hits"] > count["hits"] == 10
+        assert 0 < count["points_tested"] <= 20000 and 1 <= count["leaves_visited"] < 200
+        assert rows["worst-three-members"]["candidates"] == 3
+        assert rows["worst-three-members"]["points_tested"] == 0
+        earth = rows["worst-whole-earth"]
+        assert earth["hits"] == earth["candidates"] == 85318 and earth["points_tested"] == 0
+        assert "candidates" not in rows["geopos"] and "points_tested" not in rows["geopos"]
+        brief = (tmp_path / "brief").read_text()
+        assert "| worst-three-members | 3.000 | 3.000 | 0 |" in brief
+        lines = [line for line in brief.splitlines() if line.startswith("|")]
+        assert len(lines) == len(rows) + 2
+        assert {line.count("|") for line in lines} == {9}
+
+    def test_polygons(self, tmp_path):
+        """Against a peer that has none, and against one that has."""
+        words = ("--points", "500k", "--test", "worst-polygon")
+        report = self.report(tmp_path, *words, "--markdown", tmp_path / "markdown")
+        [row] = report["rows"]
+        assert row["outcome"] == "succeeded", row
+        assert row["checked"] == "5 as tested one by one"
+        assert "BYPOLYGON" in row["command"] and "WITHCOORD" in row["their_command"]
+        assert row["candidates"] >= row["hits"] > 0
+        assert row["b"]["bytes_per_reply"] > row["a"]["bytes_per_reply"]
+        assert row["note"] in (tmp_path / "markdown").read_text()
+        report = self.report(tmp_path, *words, "--baseline-program",
+                             servers.binary("yonder-server"))
+        [row] = report["rows"]
+        assert row["checked"] == "5 same"
+
+    def test_growth(self, tmp_path):
+        report = self.report(tmp_path, "--suite", "growth", "--points", "160k", "--rounds", 1,
+                             "--duration", 0.02)
+        assert report["suite"] == "growth"
+        assert report["failed"] == report["pending"] == 0, report["rows"]
+        series = {}
+        for row in report["rows"]:
+            series.setdefault(row["series"], []).append(row)
+        by_size = [10000, 40000, 160000]
+        for name in ("load", "look-up", "count-by-total"):
+            assert [row["x"] for row in series[name]] == by_size
+        assert [row["x"] for row in series["total"]] == by_size[1:]
+        for row in series["total"]:
+            assert 800 < row["hits"] < 1200
+        hits = [row["x"] for row in series["hits"]]
+        assert hits == [row["hits"] for row in series["hits"]] == sorted(hits)
+        assert [row["x"] for row in series["count-by-radius"]][-1] == 2000
+        for row in series["load"]:
+            assert 5 < row["bytes_per_point"]["a"] < 200 < 2 * row["bytes_per_point"]["b"]
+        self.check_plots(tmp_path)
+
+    def check_plots(self, tmp_path):
+        script = [servers.ROOT / "scripts" / "plot_growth"]
+        subprocess.run([*script, tmp_path / "json", tmp_path / "plots"], check=True)
+        pictures = {path.stem: path for path in (tmp_path / "plots").iterdir()}
+        assert set(pictures) == {"hits", "total", "count-by-radius", "count-by-total",
+                                 "memory", "look-up", "load"}
+        for path in pictures.values():
+            root = xml.etree.ElementTree.parse(path).getroot()
+            tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+            classes = [element.get("class") for element in root.iter()]
+            assert classes.count("line a") == classes.count("line b") == 1
+            assert tags.count("circle") >= 2 and tags.count("rect") - 1 == tags.count("circle")
+            words = [element.text for element in root.iter() if element.text]
+            assert any(word.startswith("yonder") for word in words)
+            assert any(word.startswith("redis") for word in words)
+        (tmp_path / "json").write_text('{"rows": []}')
+        for path in (tmp_path / "json", tmp_path / "none"):
+            done = subprocess.run([*script, path, tmp_path], stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 2 and done.stderr.startswith("plot_growth: ")
+
     def test_filters(self):
         def names(*options):
             out, _ = bench("compare", "--list", *options)
@@ -273,6 +354,8 @@ class TestCompare:
         assert set(names("--command", "geohash")) == {
             f"geo-60M-elements-geohash{more}" for more in ("", "-pipeline-10", "-pipeline-100")}
         assert names("--group", "^load$") == ["load"]
+        assert all(name.startswith("growth-") for name in names("--suite", "growth"))
+        bench("compare", "--suite", "shrink", status=2)
         bench("compare", "--test", "nothing-like-it", status=2)
         bench("compare", "--test", "(", status=2)
 

@@ -387,6 +387,26 @@ def test_info(client, server):
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", fields["redis_version"])
 
 
+def test_info_counts_the_work_of_searches(client):
+    def counts():
+        fields = info(client, "stats")[0]
+        return [int(fields[f"geo_{name}"])
+                for name in ("searches", "leaves_visited", "points_tested", "hits")]
+
+    for i in range(10):
+        client.command("GEOADD", "k", i, 0, f"m{i}")
+    before = counts()
+    circle = ("FROMLONLAT", 0, 0, "BYRADIUS", 500, "km")
+    assert len(client.command("GEOSEARCH", "k", *circle)) == 5
+    assert client.command("GEOSEARCHSTORE", "to", "k", *circle) == 5
+    assert client.command("GEOSEARCH", "nosuch", *circle) == []
+    searches, leaves, tested, hits = (b - a for a, b in zip(before, counts()))
+    assert (searches, hits) == (2, 10)
+    assert 2 <= leaves and 20 <= tested <= 10 * leaves
+    assert client.command("CONFIG", "RESETSTAT") == b"OK"
+    assert counts() == [0, 0, 0, 0]
+
+
 def test_info_of_one_section(client):
     fields, names = info(client, "keyspace")
     assert names == ["Keyspace"]
