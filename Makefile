@@ -4,11 +4,10 @@
 JOBS ?= $(shell nproc)
 PORT ?= 6379
 FUZZ_SECONDS ?= 600
-POINTS ?= 5M
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 
-.PHONY: build help deps run test exhaustive differential fuzz asan tsan coverage bench bench-full plots format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -30,8 +29,11 @@ run: ## start the server (PORT=6379) with data/cities.csv loaded
 test: deps build ## the whole test suite
 	@ctest --test-dir build -j 2 --output-on-failure
 
-exhaustive: deps build ## every cell index of both axes (minutes)
+exhaustive: deps build ## every cell index of both axes, and `make band` (minutes)
 	@cmake --build build --target exhaustive
+
+band: deps build ## 50 million points on the edge of shapes, in all kernels
+	@cmake --build build --target band
 
 differential: deps build ## long comparison with Debian's redis-server
 	@YN_LONG=1 YONDER_BIN_DIR=$(CURDIR)/build \
@@ -62,9 +64,20 @@ bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
 
+profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M)
+	@scripts/deps build run profile
+	@cmake --preset profile >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
+	@cmake --build build-profile -j $(JOBS) --target yonder-server yonder-bench
+	@scripts/profile "$(ROW)" $(if $(POINTS),--points $(POINTS)) \
+	    $(if $(PROFILER),--profiler $(PROFILER))
+
+ablation: build ## what each technique is worth, as a table (POINTS=1M; 10 minutes)
+	@scripts/deps build run profile
+	@scripts/ablation $(if $(POINTS),--points $(POINTS)) $(ABLATION)
+
 plots: build ## how cost grows: the plots of docs/plots (POINTS=5M)
 	@scripts/deps build run test
-	@build/yonder-bench compare --suite growth --points $(POINTS) --json build/growth.json $(BENCH)
+	@build/yonder-bench compare --suite growth --points $(or $(POINTS),5M) --json build/growth.json $(BENCH)
 	@scripts/plot_growth build/growth.json
 
 format: ## put every source file into the format of .clang-format
@@ -74,4 +87,4 @@ install: build ## install programs, library and header (PREFIX=/usr/local, DESTD
 	@cmake --install build --prefix $(PREFIX)
 
 clean: ## remove all build folders
-	@rm -rf build build-asan build-tsan build-cov build-fuzz
+	@rm -rf build build-asan build-tsan build-cov build-fuzz build-profile build-ablation

@@ -109,6 +109,11 @@ YN_API void yn_geohash_format(double score, char out_text[YN_GEOHASH_LEN]);
 struct yn_zset;
 struct yn_view;
 
+struct yn_entry {
+    struct yn_bytes member;
+    double score;
+};
+
 /* Where a set, and searches over it, take their memory from. Both functions are
  * required. They are called from every thread that changes or searches the set. */
 struct yn_allocator {
@@ -160,6 +165,17 @@ YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member
 YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
                          double *out_score);
 
+/* Looks n members up, side by side: in a set that is larger than the processor's caches
+ * ten look-ups take little longer than the waiting for one. out_scores[i] is NaN when
+ * members[i] is not there. */
+YN_API void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members,
+                              size_t n_members, double *out_scores);
+
+/* Tells that these entries are about to be put: asks the processor to fetch what that will
+ * read, side by side. For speed only; useful for up to some tens of entries at a time. */
+YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
+                             size_t n_entries);
+
 /* Number of entries before the member in ascending order. Returns false when
  * the member is not there. Cost O(log n). */
 YN_API bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member,
@@ -182,10 +198,6 @@ YN_API uint64_t yn_zset_scan(const struct yn_zset *set, uint64_t cursor, size_t 
  * Returns YN_OK, YN_ENOMEM, YN_ENAN, YN_ERANGE (a member longer than YN_MEMBER_MAX),
  * YN_EORDER or YN_EEXIST (a member twice, with two scores).
  */
-struct yn_entry {
-    struct yn_bytes member;
-    double score;
-};
 YN_API enum yn_status yn_zset_build(const struct yn_options *options,
                                     const struct yn_entry *entries, size_t n_entries,
                                     struct yn_zset **out_set);
@@ -333,6 +345,19 @@ struct yn_run {
     size_t n;
 };
 YN_API bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run);
+
+/*
+ * Hands out the next results with their distances, many at a time: `n` members, each as
+ * a RESP bulk string, and distances as yn_search_next gives them. The arrays are the
+ * search's, and good until it is asked again. Returns false, with n 0, when there are no
+ * more. May be mixed with yn_search_next.
+ */
+struct yn_hits {
+    size_t n;
+    const struct yn_bytes *wire;
+    const double *distance_m;
+};
+YN_API bool yn_search_next_hits(struct yn_search *search, struct yn_hits *out_hits);
 
 /* ---- encoding ----------------------------------------------------------- */
 

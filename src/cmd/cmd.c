@@ -16,21 +16,38 @@
 #define SLOTS (COMMANDS_MAX * 2) /* a power of two; at most half full */
 
 static const struct cmd_spec *commands[COMMANDS_MAX]; /* in the order of registration */
+static size_t lengths[COMMANDS_MAX];                  /* of their names */
 static size_t n_commands;
 static uint16_t slots[SLOTS]; /* index into commands, plus 1; 0: free */
 
 /* ---- the table ---- */
 
-/* FNV-1a over the letters in lower case. Setting bit 5 also merges a few other bytes,
- * which the comparison tells apart. */
+/* The first and the last bytes of the name: eight of each, or those there are. */
+static void load_ends(struct yn_bytes name, uint64_t *out_first, uint64_t *out_last)
+{
+    *out_first = *out_last = 0;
+    if (name.len >= 8) {
+        memcpy(out_first, name.data, 8);
+        memcpy(out_last, name.data + name.len - 8, 8);
+    } else if (name.len >= 4) {
+        memcpy(out_first, name.data, 4);
+        memcpy(out_last, name.data + name.len - 4, 4);
+    } else {
+        for (size_t i = 0; i < name.len; i++)
+            *out_first = *out_first << 8 | (unsigned char)name.data[i];
+    }
+}
+
+/* Over the letters in lower case. Setting bit 5 also merges a few other bytes, which the
+ * comparison tells apart. The middle of a name of more than 16 bytes does not count. */
 static size_t hash_name(struct yn_bytes name)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < name.len; i++) {
-        hash ^= (unsigned char)name.data[i] | 0x20u;
-        hash *= 16777619u;
-    }
-    return (hash ^ (hash >> 16)) & (SLOTS - 1);
+    const uint64_t lower = UINT64_C(0x2020202020202020);
+    uint64_t first, last;
+    load_ends(name, &first, &last);
+    uint64_t hash = (first | lower) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 29 ^ (last | lower) ^ name.len) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (size_t)(hash >> 40) & (SLOTS - 1);
 }
 
 static struct yn_bytes text_bytes(const char *text)
@@ -42,8 +59,13 @@ static struct yn_bytes text_bytes(const char *text)
 static size_t find_slot(struct yn_bytes name)
 {
     size_t slot = hash_name(name);
-    while (slots[slot] != 0 && !cmd_word_is(name, commands[slots[slot] - 1]->name))
+    while (slots[slot] != 0) {
+        size_t i = slots[slot] - 1u;
+        if (lengths[i] == name.len &&
+            cmd_letters_are(name.data, commands[i]->name, name.len))
+            break;
         slot = (slot + 1) & (SLOTS - 1);
+    }
     return slot;
 }
 
@@ -63,6 +85,7 @@ bool cmd_register(const struct cmd_spec *table)
         size_t slot = find_slot(text_bytes(spec->name));
         if (slots[slot] != 0)
             continue; /* this table was added before */
+        lengths[n_commands] = strlen(spec->name);
         commands[n_commands++] = spec;
         slots[slot] = (uint16_t)n_commands;
     }
@@ -227,7 +250,9 @@ bool cmd_read_zset_or_reply(struct cmd_call *call, struct yn_bytes key,
 
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call)
 {
-    const struct cmd_spec *spec = cmd_find(call->argv[0]);
+    const struct cmd_spec *spec = call->spec;
+    if (spec == NULL)
+        spec = cmd_find(call->argv[0]);
     if (spec == NULL) {
         reply_unknown_command(call);
         return NULL;

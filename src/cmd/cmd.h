@@ -49,12 +49,22 @@ enum cmd_wish { CMD_WISH_NONE, CMD_WISH_CLOSE, CMD_WISH_SHUTDOWN };
 
 struct cmd_spec;
 
+/* Scores of the members of a call, as the host has found them before (NaN: not there). */
+struct cmd_ahead {
+    const struct yn_zset *set; /* they are of this set, unchanged since; NULL: none */
+    const double *scores;
+    size_t n;
+};
+/* So many members of one command are looked up ahead; it does more by itself. */
+#define CMD_AHEAD_MAX 16
+
 struct cmd_call {
     const struct cmd_spec *spec; /* the subcommand's for container commands */
     struct host *host;
     struct cmd_arena *arena;
     size_t argc;                 /* command name included */
     const struct yn_bytes *argv; /* borrowed from the request */
+    struct cmd_ahead ahead;      /* see cmd_scores.h */
     struct cmd_job *job;         /* out: the host owns it */
     enum cmd_wish wish;          /* out */
 };
@@ -124,6 +134,12 @@ struct cmd_key_spec {
     const char *notes; /* or NULL */
 };
 
+/* Which arguments are members that the command will look up: argv[first], +step ..
+ * argv[last] (0: to the end). The host may look them up ahead. step 0: none are known. */
+struct cmd_members {
+    uint8_t first, step, last;
+};
+
 struct cmd_spec {
     const char *name; /* lower case; "client|id" for a subcommand */
     cmd_fn run;       /* NULL for a container that only has subcommands */
@@ -132,6 +148,7 @@ struct cmd_spec {
     const char *acl;  /* categories: "@geo @read @slow" */
     enum cmd_keys keys;
     int key_first, key_last, key_step;
+    struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
     const char *group;     /* "geo", "sorted-set", "generic", "connection", "server",
@@ -165,7 +182,8 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
                    size_t *out_index, size_t max);
 
 /* Runs a request: finds, checks the arity, runs; replies the errors for unknown commands,
- * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set. The host
+ * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set, and spec if
+ * the host has found the command already, else NULL. The host
  * may instead find and check by itself (cmd_lookup_or_reply) to put its own checks
  * between. */
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call);

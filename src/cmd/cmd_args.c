@@ -2,8 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #include "core/num.h"
 
@@ -22,14 +20,6 @@ bool cmd_args_word(struct cmd_args *args, struct yn_bytes *out_word)
     if (cmd_args_left(args) == 0)
         return cmd_args_fail(args, CMD_ERR_SYNTAX);
     *out_word = args->argv[args->at++];
-    return true;
-}
-
-bool cmd_args_option(struct cmd_args *args, const char *option, size_t n_values)
-{
-    if (cmd_args_left(args) < n_values + 1 || !cmd_word_is(args->argv[args->at], option))
-        return false;
-    args->at++;
     return true;
 }
 
@@ -77,8 +67,15 @@ void cmd_args_reply_error(const struct cmd_args *args, struct host *h)
     host_reply_error_bytes(h, args->error);
 }
 
-bool cmd_word_is(struct yn_bytes word, const char *text)
+bool cmd_letters_are(const char *a, const char *b, size_t len)
 {
-    size_t len = strlen(text);
-    return word.len == len && (len == 0 || strncasecmp(word.data, text, len) == 0);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char x = (unsigned char)a[i], y = (unsigned char)b[i];
+        if (x == y)
+            continue;
+        x |= 0x20; /* to lower case, if it is a letter */
+        if (x != (y | 0x20) || x < 'a' || x > 'z')
+            return false;
+    }
+    return true;
 }

@@ -8,7 +8,19 @@
 #ifndef CMD_ARGS_H
 #define CMD_ARGS_H
 
+#include <string.h>
+
 #include "cmd/cmd.h"
+
+/* True if both runs are the same but for the case of letters. */
+bool cmd_letters_are(const char *a, const char *b, size_t len);
+
+/* True if the word is this text, in any case of letters. Mostly their lengths differ;
+ * that of a literal is known to the compiler. */
+static inline bool cmd_word_is(struct yn_bytes word, const char *text)
+{
+    return word.len == strlen(text) && cmd_letters_are(word.data, text, word.len);
+}
 
 struct cmd_args {
     const struct yn_bytes *argv;
@@ -37,7 +49,14 @@ bool cmd_args_word(struct cmd_args *args, struct yn_bytes *out_word);
 
 /* Takes the next word if it is this option, in any case of letters, and at least n_values
  * words follow it. False is no failure. */
-bool cmd_args_option(struct cmd_args *args, const char *option, size_t n_values);
+static inline bool cmd_args_option(struct cmd_args *args, const char *option,
+                                   size_t n_values)
+{
+    if (cmd_args_left(args) < n_values + 1 || !cmd_word_is(args->argv[args->at], option))
+        return false;
+    args->at++;
+    return true;
+}
 
 /* Take the next word as a number; one that is none fails with `message`. */
 bool cmd_args_double(struct cmd_args *args, const char *message, double *out_value);
@@ -52,8 +71,5 @@ bool cmd_args_fail_format(struct cmd_args *args, const char *format, ...)
 
 /* Sends the error. */
 void cmd_args_reply_error(const struct cmd_args *args, struct host *h);
-
-/* True if the word is this text, in any case of letters. */
-bool cmd_word_is(struct yn_bytes word, const char *text);
 
 #endif

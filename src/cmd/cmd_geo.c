@@ -8,6 +8,7 @@
  */
 #include "cmd/cmd_geo.h"
 
+#include "cmd/cmd_scores.h"
 #include "cmd/zset_add.h"
 
 /* ---- adding ---- */
@@ -53,22 +54,18 @@ void cmd_geoadd(struct cmd_call *call)
 
 /* ---- positions ---- */
 
-static bool find_score(const struct yn_zset *set, struct yn_bytes member,
-                       double *out_score)
-{
-    return set != NULL && yn_zset_find(set, member, out_score);
-}
-
 void cmd_geopos(struct cmd_call *call)
 {
     struct host *h = call->host;
     struct yn_zset *set;
+    struct cmd_scores scores;
     if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(h, call->argc - 2);
+    cmd_scores_init(&scores, call, set);
     for (size_t i = 2; i < call->argc; i++) {
         double score;
-        if (!find_score(set, call->argv[i], &score)) {
+        if (!cmd_scores_next(&scores, &score)) {
             host_reply_null_array(h);
             continue;
         }
@@ -82,13 +79,15 @@ void cmd_geopos(struct cmd_call *call)
 void cmd_geohash(struct cmd_call *call)
 {
     struct yn_zset *set;
+    struct cmd_scores scores;
     if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(call->host, call->argc - 2);
+    cmd_scores_init(&scores, call, set);
     for (size_t i = 2; i < call->argc; i++) {
         double score;
         char text[YN_GEOHASH_LEN];
-        if (!find_score(set, call->argv[i], &score)) {
+        if (!cmd_scores_next(&scores, &score)) {
             host_reply_null(call->host);
             continue;
         }
@@ -101,6 +100,7 @@ void cmd_geodist(struct cmd_call *call)
 {
     struct cmd_args args;
     struct yn_zset *set;
+    struct cmd_scores scores;
     double unit_m = 1, score_a, score_b;
     cmd_args_init(&args, call, 4);
     if (call->argc > 5)
@@ -113,8 +113,8 @@ void cmd_geodist(struct cmd_call *call)
     }
     if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
-    if (!find_score(set, call->argv[2], &score_a) ||
-        !find_score(set, call->argv[3], &score_b)) {
+    cmd_scores_init(&scores, call, set);
+    if (!cmd_scores_next(&scores, &score_a) || !cmd_scores_next(&scores, &score_b)) {
         host_reply_null(call->host);
         return;
     }

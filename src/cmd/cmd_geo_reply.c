@@ -3,8 +3,9 @@
  *
  * The engine plans and counts first, since a reply starts with its length. Then
  * the job hands out results: whole runs of members in wire form when nothing
- * else was asked for, else hit by hit. Everything that it needs later lies in
- * the job itself: once held, it knows neither the request nor the keyspace.
+ * else was asked for, leaf by leaf when only distances were, else hit by hit. Everything
+ * that it needs later lies in the job itself: once held, it knows neither the request nor
+ * the keyspace.
  */
 #include "cmd/cmd_geo.h"
 
@@ -57,6 +58,20 @@ static bool step_hits(struct geo_job *job, struct host *h, size_t budget)
     return false;
 }
 
+/* The same for replies with distances and nothing else, a leaf at a time. */
+static bool step_distances(struct geo_job *job, struct host *h, size_t budget)
+{
+    struct yn_hits hits;
+    for (size_t sent = 0; sent < budget || sent == 0;) {
+        if (!yn_search_next_hits(job->search, &hits))
+            return true;
+        host_reply_hits(h, &hits, job->unit_m);
+        for (size_t i = 0; i < hits.n; i++)
+            sent += hits.wire[i].len + BULK_WIRE_LEN;
+    }
+    return false;
+}
+
 static bool step_runs(struct geo_job *job, struct host *h, size_t budget)
 {
     struct yn_run run;
@@ -72,7 +87,11 @@ static bool step_runs(struct geo_job *job, struct host *h, size_t budget)
 static bool job_step(struct cmd_job *base, struct host *h, size_t budget)
 {
     struct geo_job *job = (struct geo_job *)base;
-    return job->n_extras > 0 ? step_hits(job, h, budget) : step_runs(job, h, budget);
+    if (job->n_extras == 0)
+        return step_runs(job, h, budget);
+    if (job->with_dist && job->n_extras == 1)
+        return step_distances(job, h, budget);
+    return step_hits(job, h, budget);
 }
 
 static bool job_hold(struct cmd_job *base)

@@ -1,14 +1,77 @@
 /* cmd_string.c: strings, as far as they are needed beside sorted sets. */
 #include "cmd/cmd_string.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/expiry.h"
+#include "core/num.h"
+
+/* ---- GET ---- */
+
+/* The reply of a large string, piece by piece, from the bytes of the value itself. */
+struct get_job {
+    struct cmd_job base; /* must be first */
+    struct host_blob *blob;
+    struct yn_bytes rest; /* of the string */
+};
+
+static bool get_step(struct cmd_job *base, struct host *h, size_t budget)
+{
+    struct get_job *job = (struct get_job *)base;
+    struct yn_bytes piece = job->rest;
+    if (piece.len > budget)
+        piece.len = budget;
+    host_reply_wire(h, piece, 0);
+    job->rest.data += piece.len;
+    job->rest.len -= piece.len;
+    if (job->rest.len > 0)
+        return false;
+    host_reply_wire(h, (struct yn_bytes){"\r\n", 2}, 0);
+    return true;
+}
+
+/* Held from the beginning. */
+static bool get_hold(struct cmd_job *base)
+{
+    (void)base;
+    return true;
+}
+
+static void get_free(struct cmd_job *base)
+{
+    struct get_job *job = (struct get_job *)base;
+    host_blob_drop(job->blob);
+    free(job);
+}
+
+static void reply_blob(struct cmd_call *call, const struct host_value *value)
+{
+    char header[YN_NUM_TEXT_MAX + 3] = "$";
+    struct get_job *job = malloc(sizeof *job);
+    if (job == NULL) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+        return;
+    }
+    *job = (struct get_job){
+        .base = {.step = get_step, .hold = get_hold, .free = get_free},
+        .blob = value->blob,
+        .rest = value->string,
+    };
+    host_blob_hold(job->blob);
+    size_t len = 1 + yn_num_format_uint64(value->string.len, header + 1);
+    header[len++] = '\r';
+    header[len++] = '\n';
+    host_reply_wire(call->host, (struct yn_bytes){header, len}, 0);
+    call->job = &job->base;
+}
 
 void cmd_get(struct cmd_call *call)
 {
     struct host_value value = host_key_read(call->host, call->argv[1]);
-    if (value.type == HOST_STRING)
+    if (value.blob != NULL)
+        reply_blob(call, &value);
+    else if (value.type == HOST_STRING)
         host_reply_bulk(call->host, value.string);
     else if (value.type == HOST_NONE)
         host_reply_null(call->host);

@@ -2,6 +2,7 @@
 #include "cmd/cmd_zset.h"
 
 #include "cmd/cmd_args.h"
+#include "cmd/cmd_scores.h"
 #include "cmd/scan_args.h"
 #include "cmd/zset_add.h"
 #include "cmd/zset_edit.h"
@@ -114,11 +115,10 @@ void cmd_zcard(struct cmd_call *call)
         host_reply_integer(call->host, set == NULL ? 0 : (int64_t)yn_zset_count(set));
 }
 
-static void reply_score_of(struct host *h, const struct yn_zset *set,
-                           struct yn_bytes member)
+static void reply_next_score(struct host *h, struct cmd_scores *scores)
 {
     double score;
-    if (set != NULL && yn_zset_find(set, member, &score))
+    if (cmd_scores_next(scores, &score))
         host_reply_score(h, score);
     else
         host_reply_null(h);
@@ -127,18 +127,23 @@ static void reply_score_of(struct host *h, const struct yn_zset *set,
 void cmd_zscore(struct cmd_call *call)
 {
     struct yn_zset *set;
-    if (cmd_read_zset_or_reply(call, call->argv[1], &set))
-        reply_score_of(call->host, set, call->argv[2]);
+    struct cmd_scores scores;
+    if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
+        return;
+    cmd_scores_init(&scores, call, set);
+    reply_next_score(call->host, &scores);
 }
 
 void cmd_zmscore(struct cmd_call *call)
 {
     struct yn_zset *set;
+    struct cmd_scores scores;
     if (!cmd_read_zset_or_reply(call, call->argv[1], &set))
         return;
     host_reply_array(call->host, call->argc - 2);
+    cmd_scores_init(&scores, call, set);
     for (size_t i = 2; i < call->argc; i++)
-        reply_score_of(call->host, set, call->argv[i]);
+        reply_next_score(call->host, &scores);
 }
 
 static void run_rank(struct cmd_call *call, bool is_reverse)

@@ -41,8 +41,12 @@ bool host_zset_is_compact(struct host *h, size_t n_members, size_t longest_len);
 void host_reply_coordinate(struct host *h, double degrees);
 /* A distance in the unit of the query: a bulk with four decimals, in RESP3 too. */
 void host_reply_distance(struct host *h, double distance);
-/* n members in wire form ("$3\r\nabc\r\n"...), passed on as they are. */
+/* n members in wire form ("$3\r\nabc\r\n"...), passed on as they are; a large bulk may
+ * come in several parts of 0 members. */
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n);
+/* Results with their distances in the unit: for each an array of the member and of what
+ * host_reply_distance writes. */
+void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m);
 /* True for RESP3 clients: only for replies whose *shape* differs by version
  * (score pairs nested or flat), never for how a value is written. */
 bool host_reply_nests_pairs(struct host *h);
@@ -56,10 +60,16 @@ void host_count_search(struct host *h, const struct yn_search *search);
 
 enum host_type { HOST_NONE, HOST_STRING, HOST_ZSET, HOST_OTHER };
 
+/* The bytes of a large string, which outlive the key's value while they are held. */
+struct host_blob;
+void host_blob_hold(struct host_blob *blob);
+void host_blob_drop(struct host_blob *blob); /* for each hold */
+
 struct host_value {
     enum host_type type;    /* HOST_NONE: no such key */
     struct yn_zset *zset;   /* HOST_ZSET; borrowed */
     struct yn_bytes string; /* HOST_STRING; borrowed until the next write */
+    struct host_blob *blob; /* a large string's, to be held; else NULL */
 };
 
 /* Looks a key up for reading; the set must not be changed through it. */
@@ -68,8 +78,9 @@ struct host_value host_key_read(struct host *h, struct yn_bytes key);
 struct host_value host_key_write(struct host *h, struct yn_bytes key);
 /* Stores a set or a string under the key whatever was there before; the key loses its
  * expiry unless keep_expiry. The set is taken on success; on failure (out of memory)
- * they return false and the caller still owns it. No notification: call host_key_changed.
- */
+ * they return false and the caller still owns it. A string's bytes are copied, or stay
+ * where they are, in the request: its words are good for the rest of the command as long
+ * as the key keeps the value. No notification: call host_key_changed. */
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set);
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry);

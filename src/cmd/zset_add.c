@@ -34,11 +34,21 @@ static bool wants(const struct zset_add *add, const struct yn_zset *set,
     return true;
 }
 
+/* Has the next entries fetched into the caches; a few members are so already. */
+static void prefetch(const struct zset_add *add, const struct yn_zset *set, size_t i)
+{
+    size_t left = add->n_entries - i;
+    if (i % CMD_AHEAD_MAX == 0 && add->n_entries > CMD_AHEAD_MAX)
+        yn_zset_prefetch(set, &add->entries[i],
+                                 left < CMD_AHEAD_MAX ? left : CMD_AHEAD_MAX);
+}
+
 /* Applies all entries; stops at the first error. */
 static void apply(const struct zset_add *add, struct zset_edit *edit, struct outcome *out)
 {
     for (size_t i = 0; i < add->n_entries; i++) {
         enum yn_change change = YN_UNCHANGED;
+        prefetch(add, edit->set, i);
         out->is_skipped = !wants(add, edit->set, &add->entries[i], &out->score);
         if (out->is_skipped)
             continue;

@@ -29,6 +29,7 @@
 #include "core/dict.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
@@ -56,7 +57,7 @@ struct segment {
     uint8_t tag_depth; /* the tags' window starts at this directory bit */
     uint8_t bits;      /* 2^bits buckets */
     uint32_t n;
-    uint64_t (*bucket)[SLOTS]; /* aligned to a cache line */
+    uint64_t (*bucket)[SLOTS]; /* a cache line each where the allocator aligns so */
 };
 
 struct side_entry {
@@ -134,28 +135,32 @@ static void directory_set_upper(struct directory *dir, uint64_t hash, int depth,
 
 /* ---- segments of the main table ---- */
 
-static size_t segment_size(int bits)
+/* The buckets are a block of their own, of a size that allocators have without waste. */
+static size_t buckets_size(int bits)
 {
-    return sizeof(struct segment) + (((size_t)1 << bits) * SLOTS * 8) + 64;
+    return ((size_t)1 << bits) * SLOTS * sizeof(uint64_t);
 }
 
-/* The first cache line behind a segment's header: its buckets. */
-static uintptr_t bucket_base(const struct segment *segment)
+static void segment_free(struct yn_mem *mem, struct segment *segment)
 {
-    return ((uintptr_t)(segment + 1) + 63) & ~(uintptr_t)63;
+    yn_mem_give(mem, segment->bucket, buckets_size(segment->bits));
+    yn_mem_give(mem, segment, sizeof *segment);
 }
 
 static struct segment *segment_new(struct yn_mem *mem, int depth, int tag_depth, int bits)
 {
-    struct segment *segment = yn_mem_take(mem, segment_size(bits));
+    struct segment *segment = yn_mem_take(mem, sizeof *segment);
     if (segment == NULL)
         return NULL;
-    uintptr_t at = bucket_base(segment);
     *segment = (struct segment){.depth = (uint8_t)depth,
                                 .tag_depth = (uint8_t)tag_depth,
                                 .bits = (uint8_t)bits,
-                                .bucket = (uint64_t(*)[SLOTS])at};
-    memset((void *)at, 0, ((size_t)1 << bits) * SLOTS * 8);
+                                .bucket = yn_mem_take(mem, buckets_size(bits))};
+    if (segment->bucket == NULL) {
+        yn_mem_give(mem, segment, sizeof *segment);
+        return NULL;
+    }
+    memset(segment->bucket, 0, buckets_size(bits));
     return segment;
 }
 
@@ -254,8 +259,8 @@ static bool segment_put(struct segment *segment, uint64_t hash, uint64_t code)
     size_t b1 = bucket_first(segment, hash);
     size_t b2 = bucket_other(segment, b1, entry >> 52);
     if (bucket_put(segment, b1, entry) || bucket_put(segment, b2, entry) ||
-        (bucket_make_room(segment, b1, 2) && bucket_put(segment, b1, entry)) ||
-        (bucket_make_room(segment, b2, 2) && bucket_put(segment, b2, entry))) {
+        (bucket_make_room(segment, b1, 1) && bucket_put(segment, b1, entry)) ||
+        (bucket_make_room(segment, b2, 1) && bucket_put(segment, b2, entry))) {
         segment->n++;
         return true;
     }
@@ -439,6 +444,21 @@ static bool refresh_member(void *ctx, struct yn_bytes member)
     return true;
 }
 
+/* Asks for the leaves of the entries in YN_AHEAD_MAX slots. */
+static void prefetch_slots(const struct segment *segment, size_t first,
+                           const struct yn_view *view)
+{
+    uint64_t keys[YN_AHEAD_MAX];
+    size_t n = 0;
+    for (size_t at = first; at < first + YN_AHEAD_MAX; at++) {
+        uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
+        if (entry != 0)
+            keys[n++] = yn_key_of_score((double)(entry & CODE_MASK));
+    }
+    struct yn_place places[YN_AHEAD_MAX];
+    yn_tree_seek_many(view, keys, n, places);
+}
+
 /* Visits the members behind all entries of r->segment. */
 static void refresh_walk(struct refresh *r, const struct yn_view *view)
 {
@@ -446,12 +466,8 @@ static void refresh_walk(struct refresh *r, const struct yn_view *view)
     size_t n_slots = (bucket_mask(segment) + 1) * SLOTS;
     memset(r->done, 0, sizeof r->done);
     for (size_t at = 0; at < n_slots; at++) {
-        /* the members of a segment lie anywhere: fetch the leaves of the next buckets */
-        for (size_t k = 0; at % SLOTS == 0 && k < SLOTS && at + SLOTS < n_slots; k++) {
-            uint64_t next = segment->bucket[at / SLOTS + 1][k];
-            if (next != 0)
-                yn_tree_prefetch(view, yn_key_of_score((double)(next & CODE_MASK)));
-        }
+        if (at % YN_AHEAD_MAX == 0) /* the members of a segment lie anywhere */
+            prefetch_slots(segment, at, view);
         uint64_t entry = segment->bucket[at / SLOTS][at % SLOTS];
         if (entry == 0 || r->done[at / 64] >> at % 64 & 1)
             continue;
@@ -486,10 +502,10 @@ static bool segment_enlarge(struct yn_dict *dict, struct yn_mem *mem,
         refresh_walk(&r, view);
         if (!r.has_failed) {
             dict->main.segment[0] = segment;
-            yn_mem_give(mem, old, segment_size(old->bits));
+            segment_free(mem, old);
             return true;
         }
-        yn_mem_give(mem, segment, segment_size(bits)); /* unlucky: larger still */
+        segment_free(mem, segment); /* unlucky: larger still */
     }
     return false;
 }
@@ -529,7 +545,7 @@ static enum yn_status main_add(struct yn_dict *dict, struct yn_mem *mem,
         if (segment == NULL)
             return YN_ENOMEM;
         if (!directory_start(&dict->main, mem, segment)) {
-            yn_mem_give(mem, segment, segment_size(BUCKET_BITS_MIN));
+            segment_free(mem, segment);
             return YN_ENOMEM;
         }
     }
@@ -568,7 +584,7 @@ void yn_dict_free(struct yn_mem *mem, struct yn_dict *dict)
     for (size_t i = 0; dict->main.segment != NULL && i < (size_t)1 << dict->main.depth;) {
         struct segment *segment = dict->main.segment[i];
         i += (size_t)1 << (dict->main.depth - segment->depth);
-        yn_mem_give(mem, segment, segment_size(segment->bits));
+        segment_free(mem, segment);
     }
     for (size_t i = 0; dict->side.segment != NULL && i < (size_t)1 << dict->side.depth;) {
         struct side_segment *side = dict->side.segment[i];
@@ -591,21 +607,6 @@ size_t yn_dict_count(const struct yn_dict *dict)
     return dict->n_main + dict->n_side;
 }
 
-static bool find_at(const struct yn_view *view, uint64_t key, struct yn_bytes member,
-                    struct yn_path *out_path)
-{
-    yn_tree_find(view, key, member, out_path);
-    return out_path->is_found;
-}
-
-/* For speed only: asks for the first bucket without waiting for the segment's header, as
- * if the segment had its full size, which all but the first have. */
-static void prefetch_bucket(const struct segment *segment, uint64_t hash)
-{
-    size_t b = hash & (((size_t)1 << YN_DICT_BUCKET_BITS_MAX) - 1);
-    __builtin_prefetch((const char *)bucket_base(segment) + b * SLOTS * 8);
-}
-
 /* Finds the member at another key than `except` (0: none is excepted). */
 static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
                         struct yn_bytes member, uint64_t hash, uint64_t except,
@@ -613,7 +614,6 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
 {
     if (dict->main.segment != NULL) {
         const struct segment *segment = directory_find(&dict->main, hash);
-        prefetch_bucket(segment, hash);
         uint64_t tag = tag_of(hash, segment->tag_depth);
         size_t b = bucket_first(segment, hash);
         __builtin_prefetch(segment->bucket[bucket_other(segment, b, tag)]);
@@ -623,7 +623,7 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
                 if (entry >> 52 != tag)
                     continue;
                 uint64_t key = yn_key_of_score((double)(entry & CODE_MASK));
-                if (key != except && find_at(view, key, member, out_path))
+                if (key != except && yn_tree_find_entry(view, key, member, out_path))
                     return true;
             }
             b = bucket_other(segment, b, tag);
@@ -635,7 +635,7 @@ static bool find_except(const struct yn_dict *dict, const struct yn_view *view,
     size_t mask = ((size_t)1 << side->bits) - 1;
     for (size_t i = hash & mask; side->entry[i].key != 0; i = (i + 1) & mask)
         if (side->entry[i].hash == hash && side->entry[i].key != except &&
-            find_at(view, side->entry[i].key, member, out_path))
+            yn_tree_find_entry(view, side->entry[i].key, member, out_path))
             return true;
     return false;
 }
@@ -644,6 +644,110 @@ bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
                   struct yn_bytes member, uint64_t hash, struct yn_path *out_path)
 {
     return find_except(dict, view, member, hash, 0, out_path);
+}
+
+/* ---- many at once ---- */
+
+/* Where in a bucket an entry with this tag stands, or -1. */
+static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (segment->bucket[b][i] >> 52 == tag)
+            return i;
+    return -1;
+}
+
+/* The keys at which these members probably stand, by their tags in the main table; 0 for
+ * a member whose tag is not there. Each step asks for what the next one reads, for all
+ * members. */
+static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
+                          size_t n, uint64_t *out_hashes, uint64_t *out_keys)
+{
+    const struct segment *segment[YN_AHEAD_MAX];
+    uint64_t tag[YN_AHEAD_MAX];
+    for (size_t i = 0; i < n; i++) {
+        out_hashes[i] = yn_dict_hash(dict, members[i]);
+        segment[i] = directory_find(&dict->main, out_hashes[i]);
+        __builtin_prefetch(segment[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t b = bucket_first(segment[i], out_hashes[i]);
+        tag[i] = tag_of(out_hashes[i], segment[i]->tag_depth);
+        __builtin_prefetch(segment[i]->bucket[b]);
+        __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b, tag[i])]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t b = bucket_first(segment[i], out_hashes[i]);
+        int at = bucket_find_tag(segment[i], b, tag[i]);
+        if (at < 0) {
+            b = bucket_other(segment[i], b, tag[i]);
+            at = bucket_find_tag(segment[i], b, tag[i]);
+        }
+        out_keys[i] = at < 0 ? 0
+                             : yn_key_of_score(
+                                   (double)(segment[i]->bucket[b][at] & CODE_MASK));
+    }
+}
+
+/* Removes the zeros from n keys; out_index tells where the others were. */
+static size_t squeeze_keys(uint64_t *keys, size_t n, size_t *out_index)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (keys[i] == 0)
+            continue;
+        keys[n_left] = keys[i];
+        out_index[n_left++] = i;
+    }
+    return n_left;
+}
+
+static bool is_member_at(const struct yn_place *place, struct yn_bytes member)
+{
+    return place->i < place->leaf->head.n &&
+           yn_bytes_compare(yn_leaf_member(place->leaf, place->i), member) == 0;
+}
+
+void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
+                       const struct yn_bytes *members, size_t n, double *out_scores)
+{
+    uint64_t hashes[YN_AHEAD_MAX], keys[YN_AHEAD_MAX];
+    size_t index[YN_AHEAD_MAX];
+    struct yn_place places[YN_AHEAD_MAX];
+    struct yn_path path;
+    bool is_found[YN_AHEAD_MAX] = {false};
+    if (dict->main.segment != NULL) {
+        probable_keys(dict, members, n, hashes, keys);
+        size_t n_keys = squeeze_keys(keys, n, index);
+        yn_tree_seek_many(view, keys, n_keys, places);
+        for (size_t k = 0; k < n_keys; k++) {
+            size_t i = index[k];
+            is_found[i] = is_member_at(&places[k], members[i]);
+            out_scores[i] = yn_score_of_key(keys[k]);
+        }
+    }
+    /* others with its tag, members that share its cell, the side table, or nothing */
+    for (size_t i = 0; i < n; i++) {
+        if (!is_found[i])
+            out_scores[i] = yn_dict_find(dict, view, members[i],
+                                         yn_dict_hash(dict, members[i]), &path)
+                                ? yn_leaf_score(path.leaf, path.i)
+                                : (double)NAN;
+    }
+}
+
+void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
+                      const struct yn_bytes *members, const uint64_t *keys, size_t n)
+{
+    uint64_t hashes[YN_AHEAD_MAX], expected[YN_AHEAD_MAX];
+    size_t index[YN_AHEAD_MAX];
+    struct yn_place places[YN_AHEAD_MAX];
+    if (dict->main.segment == NULL)
+        return;
+    probable_keys(dict, members, n, hashes, expected);
+    for (size_t i = 0; keys != NULL && i < n; i++)
+        expected[i] = expected[i] == 0 ? keys[i] : expected[i];
+    yn_tree_seek_many(view, expected, squeeze_keys(expected, n, index), places);
 }
 
 enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,

@@ -27,6 +27,15 @@ uint64_t yn_dict_hash(const struct yn_dict *dict, struct yn_bytes member);
 bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
                   struct yn_bytes member, uint64_t hash, struct yn_path *out_path);
 
+/* Finds the scores of n (at most YN_AHEAD_MAX) members side by side; NaN for those that are
+ * not there. */
+void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
+                       const struct yn_bytes *members, size_t n, double *out_scores);
+/* Asks the processor to fetch what putting or removing these members will read; where a
+ * new member will stand is known from its key (keys[i], or keys NULL). */
+void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
+                      const struct yn_bytes *members, const uint64_t *keys, size_t n);
+
 /* Fills an empty dictionary from the view's tree. YN_OK, YN_ENOMEM, or YN_EEXIST when a
  * member occurs twice. */
 enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,

@@ -16,9 +16,18 @@ const struct yn_kernel *yn_kernel_find(const char *name)
     return strcmp(name, "scalar") == 0 ? &yn_kernel_scalar : NULL;
 }
 
+static const char *const best_first[] = {"avx512", "avx2", "scalar"};
+
+bool yn_kernel_is_name(const char *name)
+{
+    bool is_name = false;
+    for (size_t i = 0; i < 3; i++)
+        is_name |= strcmp(name, best_first[i]) == 0;
+    return is_name;
+}
+
 static const struct yn_kernel *choose(void)
 {
-    static const char *const best_first[] = {"avx512", "avx2", "scalar"};
     const char *wanted = getenv("YONDER_KERNEL");
     const struct yn_kernel *kernel = wanted != NULL ? yn_kernel_find(wanted) : NULL;
     for (size_t i = 0; kernel == NULL; i++)

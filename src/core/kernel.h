@@ -5,7 +5,12 @@
  * are those of the exact predicate (yn_region_contains): what lies in the band around an
  * edge is settled by it. The set is chosen once, at the first use: the best that the
  * processor has, or the one that the environment variable YONDER_KERNEL names (scalar,
- * avx2, avx512).
+ * avx2, avx512). A name that cannot be obeyed is passed over without a word: programs
+ * that want one said ask yn_kernel_is_name and yn_kernel_find.
+ *
+ * Kernels read a leaf's header and positions and the first n elements of arrays, and
+ * write as many: nothing before them and nothing behind, not even within a vector's
+ * length. docs/point-test.md proves the decisions.
  */
 #ifndef YN_KERNEL_H
 #define YN_KERNEL_H
@@ -45,5 +50,7 @@ extern const struct yn_kernel yn_kernel_scalar, yn_kernel_avx2, yn_kernel_avx512
 const struct yn_kernel *yn_kernel(void);
 /* Those of a name, or NULL: unknown, or not for this processor. */
 const struct yn_kernel *yn_kernel_find(const char *name);
+/* Whether some processor has kernels of the name. */
+bool yn_kernel_is_name(const char *name);
 
 #endif

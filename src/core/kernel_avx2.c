@@ -2,5 +2,6 @@
 #if defined(__x86_64__)
 #define KERNEL_TABLE yn_kernel_avx2
 #define KERNEL_NAME "avx2"
+#define KERNEL_STEP 32
 #include "core/kernel_body.h"
 #endif

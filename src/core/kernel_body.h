@@ -1,6 +1,7 @@
 /*
  * kernel_body.h: the kernels, in plain C; included once by each kernel_<set>.c, which is
- * compiled for its instruction set and defines KERNEL_TABLE, the name of its table.
+ * compiled for its instruction set and defines KERNEL_TABLE, the name of its table, and
+ * KERNEL_STEP, the entries that its vectors hold as bytes.
  *
  * There are no intrinsics: the loops run over arrays without branches, and the compiler
  * makes vector code of them (-O3). One source, so that all sets decide alike. Fused
@@ -16,17 +17,19 @@
  * and the same with "greatest" from above: not the tightest bounds, but without a
  * branch, an arctangent, or a case for poles and the antimeridian.
  *
- * test in floats: on offsets of cells from the centre, 16 or more at a time. With all
- * half-angles below FLOAT_HALF_MAX, sin to x^5 and cos to x^4 leave a relative error
- * below 1e-8, and some twenty float operations one below 20 * 2^-24; an offset carries an
- * error of at most 4 * 2^-24 of the largest half-angle of the leaf (conversion, base,
- * sum, factor). With e = 2^-21 * that half-angle, twice as much,
+ * test in floats: on offsets of cells from the centre, 16 or more at a time. With H the
+ * largest half-angle (HALF_MAX at most) and e = 2^-21 * H, the a computed in floats
+ * differs from the one of the exact predicate by at most
  *
- *     |a - a'| <= 4 * sqrt(a*) * e + 4 * e^2 + 4e-6 * a*
+ *     2.7 * sqrt(a) * e + 2 * e^2 + 1e-6 * a
  *
- * near the limit a*, where a' is what the exact predicate computes. Entries within
- * this band are settled exactly. Where the band would be wide (FLOAT_BAND_MAX) or the
- * angles large, the leaf is
+ * whether or not multiplications and additions are fused; docs/point-test.md derives it.
+ * The band around the limit a* is wider by half and more (float_width):
+ *
+ *     4 * sqrt(a*) * e + 4 * e^2 + 4e-6 * a*
+ *
+ * Entries within it are settled exactly. Where the band would be wide (BAND_MAX: the
+ * derivation needs that, too) or the angles large, the leaf is
  *
  * tested in doubles: sin^2 from the Taylor series of sin to x^21 (error below 2e-18
  * up to pi/2), the cosine of a latitude from 1 - 2 sin^2(lat/2).
@@ -35,9 +38,9 @@
 
 #include "core/kernel.h"
 
-#define FLOAT_HALF_MAX 0.12f
-#define FLOAT_BAND_MAX 0.05
-#define N_MAX (YN_LEAF_ENTRIES_MAX + 1)
+#define HALF_MAX 0.12              /* radians */
+#define BAND_MAX 0.05              /* of the limit */
+#define N_MAX (YN_MASK_WORDS * 64) /* entries of a leaf, to whole words of a mask */
 
 enum { FLAG_IN = 1, FLAG_MAYBE = 2 };
 
@@ -284,7 +287,7 @@ struct frame {
     int32_t base_lat, base_lon; /* of the offsets that are converted */
     float lat_shift, lon_shift; /* from the centre to the base, in cells */
     float lat_factor, lon_factor;
-    double half_max; /* largest half-angle in the leaf, radians */
+    double half_max; /* H: no half-angle in the leaf is larger, radians */
 };
 
 static double cells_of_deg(double deg, double limit_deg)
@@ -316,8 +319,10 @@ static void frame_of(const struct yn_region *region, const struct yn_leaf *leaf,
         larger(fabs(rect->lat_min - lat0), fabs(rect->lat_max - lat0)) * lat_factor;
     double lon =
         larger(fabs(rect->lon_min - lon0), fabs(rect->lon_max - lon0)) * lon_factor;
-    /* narrow offsets count from a base outside the rectangle: their size matters too */
-    double span = is_narrow ? 65535 * lon_factor : 0;
+    /* Narrow offsets count from a base outside the rectangle: their size matters, too.
+     * And a wide leaf may have shrunk to the very centre, where the rounding of lat0 and
+     * lon0 would be all there is. */
+    double span = 65535 * lon_factor;
     out->half_max = larger(larger(lat, lon), span);
 }
 
@@ -343,6 +348,16 @@ static void half_angles(const struct yn_leaf *leaf, const struct frame *frame,
                    frame->lon_factor;
 }
 
+/* Adds entries at the centre up to a multiple of KERNEL_STEP: a loop over as many has no
+ * remainder, which may take as long as all the rest of it. Returns their number. */
+static size_t fill_up(size_t n, float *y, float *x)
+{
+    size_t n_filled = (n + KERNEL_STEP - 1) / KERNEL_STEP * KERNEL_STEP;
+    for (size_t i = n; i < n_filled; i++)
+        y[i] = x[i] = 0;
+    return n_filled;
+}
+
 static inline float float_sin(float x)
 {
     float z = x * x;
@@ -355,12 +370,41 @@ static inline float float_cos(float x)
     return 1 + z * (-0.5f + z * 4.1666667e-2f);
 }
 
-/* The band of floats around a limit, or false when it would be too wide to be of use. */
+/* The cosine of the latitude y half-angles from the centre, sy being float_sin(y). */
+static inline float float_cos_lat(float y, float sy, float cos0, float sin0)
+{
+    float twice = 2 * sy;
+    return cos0 * (1 - twice * sy) - sin0 * (twice * float_cos(y));
+}
+
+static inline float float_circle_a(float y, float x, float cos0, float sin0)
+{
+    float sy = float_sin(y), sx = float_sin(x);
+    return sy * sy + cos0 * float_cos_lat(y, sy, cos0, sin0) * (sx * sx);
+}
+
+static inline float float_parallel_a(float y, float x, float cos0, float sin0)
+{
+    float sx = float_sin(x), cos_lat = float_cos_lat(y, float_sin(y), cos0, sin0);
+    return cos_lat * cos_lat * (sx * sx);
+}
+
+static double float_error(double half_max)
+{
+    return half_max * 0x1p-21;
+}
+
+static double float_width(double a, double half_max)
+{
+    double e = float_error(half_max);
+    return 4 * sqrt(a) * e + 4 * e * e + 4e-6 * a;
+}
+
+/* The band of floats around a limit, or false when floats will not do. */
 static bool float_band(double limit_a, double half_max, float *out_in, float *out_out)
 {
-    double e = half_max * 0x1p-21;
-    double width = 4 * sqrt(limit_a) * e + 4 * e * e + 4e-6 * limit_a;
-    if (!(half_max <= (double)FLOAT_HALF_MAX) || !(width <= FLOAT_BAND_MAX * limit_a))
+    double width = float_width(limit_a, half_max);
+    if (!(half_max <= HALF_MAX) || !(width <= BAND_MAX * limit_a))
         return false;
     *out_in = (float)(limit_a - width);
     *out_out = (float)(limit_a + width);
@@ -376,11 +420,10 @@ static bool test_circle_float(const struct yn_region *region, const struct yn_le
     if (!float_band(region->limit_a, frame.half_max, &in, &out))
         return false;
     half_angles(leaf, &frame, y, x);
+    size_t n = fill_up(leaf->head.n, y, x);
     const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
-    for (size_t i = 0; i < leaf->head.n; i++) {
-        float sy = float_sin(y[i]), sx = float_sin(x[i]), u2 = sy * sy;
-        float cos_lat = cos0 * (1 - 2 * u2) - sin0 * (2 * sy * float_cos(y[i]));
-        float a = u2 + cos0 * cos_lat * (sx * sx);
+    for (size_t i = 0; i < n; i++) {
+        float a = float_circle_a(y[i], x[i], cos0, sin0);
         out_flags[i] = a < in ? FLAG_IN : a <= out ? FLAG_MAYBE : 0;
     }
     return true;
@@ -395,16 +438,18 @@ static bool test_box_float(const struct yn_region *region, const struct yn_leaf 
     if (!float_band(region->limit_a, frame.half_max, &in, &out))
         return false;
     half_angles(leaf, &frame, y, x);
+    size_t n = fill_up(leaf->head.n, y, x);
     const float cos0 = (float)region->cos_lat, sin0 = (float)region->sin_lat;
-    const float lat_factor = (float)YN_HALF_RAD_PER_DEG;
-    /* latitude: the error of y is far below a thousandth of its size, plus e */
-    const float e = (float)(frame.half_max * 0x1p-21);
-    const float lat_in = (float)region->dlat_deg.in * lat_factor * (1 - 1e-5f) - e;
-    const float lat_out = (float)region->dlat_deg.out * lat_factor * (1 + 1e-5f) + e;
-    for (size_t i = 0; i < leaf->head.n; i++) {
-        float sy = float_sin(y[i]), sx = float_sin(x[i]);
-        float cos_lat = cos0 * (1 - 2 * sy * sy) - sin0 * (2 * sy * float_cos(y[i]));
-        float a = cos_lat * cos_lat * (sx * sx), dlat = fabsf(y[i]);
+    /* Latitude: an error of 5/8 e in y, the rest for the rounding of these limits. They
+     * are clamped where no latitude reaches, so that none is too large for a float. */
+    const float e = (float)float_error(frame.half_max);
+    const double lat_factor = YN_HALF_RAD_PER_DEG;
+    const double dlat_in = smaller(region->dlat_deg.in, 360) * lat_factor;
+    const double dlat_out = smaller(region->dlat_deg.out, 360) * lat_factor;
+    const float lat_in = (float)dlat_in * (1 - 1e-5f) - e;
+    const float lat_out = (float)dlat_out * (1 + 1e-5f) + e;
+    for (size_t i = 0; i < n; i++) {
+        float a = float_parallel_a(y[i], x[i], cos0, sin0), dlat = fabsf(y[i]);
         bool is_in = (a < in) & (dlat < lat_in), is_out = (a > out) | (dlat > lat_out);
         out_flags[i] = is_out ? 0 : is_in ? FLAG_IN : FLAG_MAYBE;
     }
@@ -435,16 +480,16 @@ static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf
     size_t n = leaf->head.n, n_hits = 0;
     memset(flags + n, 0, YN_MASK_WORDS * 64 - n);
     for (size_t w = 0; w * 64 < n; w++) {
+        uint8_t *word = flags + w * 64;
+        uint8_t open = 0;
+        for (size_t i = 0; i < 64; i++)
+            open |= word[i];
+        for (size_t i = 0; (open & FLAG_MAYBE) != 0 && i < 64; i++)
+            if (word[i] == FLAG_MAYBE)
+                word[i] = settle(region, leaf, w * 64 + i);
         uint64_t in = 0;
-        for (size_t b = 0; b < 8; b++) {
-            uint8_t *eight = flags + w * 64 + b * 8;
-            uint64_t open;
-            memcpy(&open, eight, sizeof open);
-            for (size_t k = 0; (open & 0x0202020202020202u) != 0 && k < 8; k++)
-                if (eight[k] == FLAG_MAYBE)
-                    eight[k] = settle(region, leaf, w * 64 + b * 8 + k);
-            in |= gather_bits(eight) << 8 * b;
-        }
+        for (size_t b = 0; b < 8; b++)
+            in |= gather_bits(word + b * 8) << 8 * b;
         out_mask[w] = in;
         n_hits += (size_t)__builtin_popcountll(in);
     }

@@ -110,23 +110,64 @@ double yn_leaf_score(const struct yn_leaf *leaf, size_t i)
     return (double)yn_cell_interleave(lat, lon);
 }
 
-size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
-                           struct yn_bytes member, bool *out_found)
+/* ---- searching ---- */
+
+/*
+ * Whether cell (lat1, lon1) comes before (lat2, lon2) in the order of codes, without
+ * interleaving: the axis with the higher differing bit decides, and longitude has the odd,
+ * higher bits (Chan, "A minimalist's implementation of an approximate nearest neighbor
+ * algorithm in fixed dimensions", 2006). No branches: half of them would be mispredicted.
+ */
+static inline bool is_cell_before(uint32_t lat1, uint32_t lon1, uint32_t lat2,
+                                  uint32_t lon2)
 {
+    uint32_t lat_bits = lat1 ^ lat2, lon_bits = lon1 ^ lon2;
+    uint32_t is_by_lat = (lon_bits < lat_bits) & (lon_bits < (lon_bits ^ lat_bits));
+    uint32_t swap = (0 - is_by_lat) & (lat1 ^ lon1), swap2 = (0 - is_by_lat) & (lat2 ^ lon2);
+    return (lon1 ^ swap) < (lon2 ^ swap2);
+}
+
+/* Number of entries, in a leaf of cells, whose cell is before (lat, lon), or not after
+ * it. Takes the same steps whatever the entries: there is nothing to predict. */
+static size_t cells_before(const struct yn_leaf *leaf, uint32_t lat, uint32_t lon,
+                           bool or_equal)
+{
+    size_t n = leaf->head.n, at = 0;
+    const uint16_t *narrow = (const uint16_t *)(const void *)leaf->data;
+    const uint32_t *wide = (const uint32_t *)(const void *)leaf->data;
+    bool is_narrow = leaf->head.format == YN_LEAF_NARROW;
+    for (size_t left = n; left > 0;) {
+        size_t half = (left + 1) / 2, i = at + half - 1;
+        uint32_t lat_i = is_narrow ? leaf->base_lat + narrow[i] : wide[i];
+        uint32_t lon_i = is_narrow ? leaf->base_lon + narrow[n + i] : wide[n + i];
+        size_t is_passed = or_equal ? !is_cell_before(lat, lon, lat_i, lon_i)
+                                    : is_cell_before(lat_i, lon_i, lat, lon);
+        at += half & (0 - is_passed);
+        left /= 2;
+    }
+    return at;
+}
+
+/* The cell that a key stands for. False: it is of a score that is no cell. */
+static bool key_to_cell(uint64_t key, uint32_t *out_lat, uint32_t *out_lon)
+{
+    uint64_t code;
+    if (!yn_score_is_cell(yn_score_of_key(key), &code))
+        return false;
+    yn_cell_deinterleave(code, out_lat, out_lon);
+    return true;
+}
+
+size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equal)
+{
+    uint32_t lat, lon;
+    if (leaf->head.format != YN_LEAF_GENERAL && key_to_cell(key, &lat, &lon))
+        return cells_before(leaf, lat, lon, or_equal);
     size_t low = 0, high = leaf->head.n;
-    *out_found = false;
     while (low < high) {
         size_t middle = (low + high) / 2;
         uint64_t at = yn_leaf_key(leaf, middle);
-        int c = at < key ? -1 : at > key ? 1 : 0;
-        if (c == 0) {
-            c = yn_bytes_compare(yn_leaf_member(leaf, middle), member);
-            if (c == 0) {
-                *out_found = true;
-                return middle;
-            }
-        }
-        if (c < 0)
+        if (at < key || (or_equal && at == key))
             low = middle + 1;
         else
             high = middle;
@@ -134,13 +175,72 @@ size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
     return low;
 }
 
-size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equal)
+/* Eight slices at a time, in whatever vectors the processor has. */
+typedef uint16_t slices __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint64_t halves __attribute__((vector_size(16)));
+#define SLICES 8
+
+/* The first i with lat[i] == at_lat and lon[i] == at_lon; n when there is none. */
+static size_t find_narrow(const uint16_t *lat, const uint16_t *lon, size_t n,
+                          uint16_t at_lat, uint16_t at_lon)
 {
-    size_t low = 0, high = leaf->head.n;
-    while (low < high) {
+    size_t i = 0;
+    for (; i + SLICES <= n; i += SLICES) {
+        slices is_equal = (slices)(*(const slices *)(lat + i) == at_lat) &
+                          (slices)(*(const slices *)(lon + i) == at_lon);
+        halves mask = (halves)is_equal;
+        if ((mask[0] | mask[1]) != 0)
+            break;
+    }
+    while (i < n && !(lat[i] == at_lat && lon[i] == at_lon))
+        i++;
+    return i;
+}
+
+size_t yn_leaf_find_cell(const struct yn_leaf *leaf, uint32_t lat, uint32_t lon)
+{
+    size_t n = leaf->head.n, i = 0;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        const uint16_t *at = (const uint16_t *)(const void *)leaf->data;
+        lat -= leaf->base_lat;
+        lon -= leaf->base_lon;
+        return lat > NARROW_SPAN || lon > NARROW_SPAN
+                   ? n
+                   : find_narrow(at, at + n, n, (uint16_t)lat, (uint16_t)lon);
+    }
+    const uint32_t *at = (const uint32_t *)(const void *)leaf->data;
+    while (i < n && !(at[i] == lat && at[n + i] == lon))
+        i++;
+    return i;
+}
+
+size_t yn_leaf_find_key(const struct yn_leaf *leaf, uint64_t key)
+{
+    uint32_t lat, lon;
+    if (leaf->head.format != YN_LEAF_GENERAL)
+        return key_to_cell(key, &lat, &lon) ? yn_leaf_find_cell(leaf, lat, lon)
+                                            : leaf->head.n;
+    size_t i = yn_leaf_count_below(leaf, key, false);
+    return i < leaf->head.n && yn_leaf_key(leaf, i) == key ? i : leaf->head.n;
+}
+
+size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
+                           struct yn_bytes member, bool *out_found)
+{
+    size_t low = yn_leaf_count_below(leaf, key, false), high = low;
+    *out_found = false;
+    if (low < leaf->head.n && yn_leaf_key(leaf, low) == key)
+        high = low + 1;
+    if (high < leaf->head.n && high > low && yn_leaf_key(leaf, high) == key)
+        high = yn_leaf_count_below(leaf, key, true);
+    while (low < high) { /* those of this key are in the order of their bytes */
         size_t middle = (low + high) / 2;
-        uint64_t at = yn_leaf_key(leaf, middle);
-        if (at < key || (or_equal && at == key))
+        int c = yn_bytes_compare(yn_leaf_member(leaf, middle), member);
+        if (c == 0) {
+            *out_found = true;
+            return middle;
+        }
+        if (c < 0)
             low = middle + 1;
         else
             high = middle;
@@ -181,16 +281,18 @@ size_t yn_leaf_used(const struct yn_leaf *leaf)
 size_t yn_leaf_unpack(const struct yn_leaf *leaf, struct yn_item *out_items)
 {
     size_t n = leaf->head.n;
-    for (size_t i = 0; i < n; i++) {
+    bool is_general = leaf->head.format == YN_LEAF_GENERAL;
+    const char *wires = yn_leaf_wires(leaf);
+    for (size_t i = 0, at = 0; i < n; i++) {
         struct yn_item *item = &out_items[i];
-        struct yn_bytes entry = yn_leaf_entry(leaf, i);
-        item->wire = entry.data;
-        item->wire_len = (uint32_t)entry.len;
-        if (leaf->head.format == YN_LEAF_GENERAL) {
+        size_t next = yn_leaf_offset(leaf, i + 1);
+        item->wire = wires + at;
+        item->wire_len = (uint32_t)(next - at);
+        at = next;
+        if (is_general) {
             yn_item_set_score(item, yn_leaf_score(leaf, i));
         } else {
             yn_leaf_cell(leaf, i, &item->lat, &item->lon);
-            item->score = (double)yn_cell_interleave(item->lat, item->lon);
             item->is_cell = true;
         }
     }
@@ -256,7 +358,9 @@ static void pack_positions(struct yn_leaf *leaf, const struct yn_item *items)
             wide[i] = items[i].lat;
             wide[n + i] = items[i].lon;
         } else {
-            general[i] = items[i].score;
+            general[i] = items[i].is_cell
+                             ? (double)yn_cell_interleave(items[i].lat, items[i].lon)
+                             : items[i].score;
         }
     }
 }
@@ -290,6 +394,18 @@ void yn_leaf_pack(struct yn_leaf *leaf, size_t cap, uint64_t epoch,
 
 /* ---- changing in place ---- */
 
+/* Whether the leaf's format can hold the item's score. */
+static bool is_format_fit(const struct yn_leaf *leaf, const struct yn_item *item)
+{
+    if (leaf->head.format == YN_LEAF_GENERAL)
+        return true;
+    if (!item->is_cell)
+        return false;
+    return leaf->head.format == YN_LEAF_WIDE ||
+           (item->lat - leaf->base_lat <= NARROW_SPAN &&
+            item->lon - leaf->base_lon <= NARROW_SPAN);
+}
+
 static bool is_fit(const struct yn_leaf *leaf, const struct yn_item *item)
 {
     size_t n = leaf->head.n + (size_t)1;
@@ -299,13 +415,7 @@ static bool is_fit(const struct yn_leaf *leaf, const struct yn_item *item)
     if (layout_size(leaf->head.format, n, is_mixed, leaf->wire_len + item->wire_len) >
         leaf->head.cap)
         return false;
-    if (leaf->head.format == YN_LEAF_GENERAL)
-        return true;
-    if (!item->is_cell)
-        return false;
-    return leaf->head.format == YN_LEAF_WIDE ||
-           (item->lat - leaf->base_lat <= NARROW_SPAN &&
-            item->lon - leaf->base_lon <= NARROW_SPAN);
+    return is_format_fit(leaf, item);
 }
 
 /* Opens a gap of one element before element i of an array that moves from `from` to `to`
@@ -380,6 +490,12 @@ bool yn_leaf_insert(struct yn_leaf *leaf, size_t i, const struct yn_item *item)
     return true;
 }
 
+static bool is_at_edge(const struct yn_rect *rect, uint32_t lat, uint32_t lon)
+{
+    return lat == rect->lat_min || lat == rect->lat_max || lon == rect->lon_min ||
+           lon == rect->lon_max;
+}
+
 void yn_leaf_remove(struct yn_leaf *leaf, size_t i)
 {
     size_t n = leaf->head.n;
@@ -405,8 +521,67 @@ void yn_leaf_remove(struct yn_leaf *leaf, size_t i)
     memmove(wires, old_wires, at);
     memmove(wires + at, old_wires + at + entry.len, leaf->wire_len - at - entry.len);
     leaf->wire_len -= (uint32_t)entry.len;
-    const struct yn_rect *rect = &leaf->rect;
-    if (lat == rect->lat_min || lat == rect->lat_max || lon == rect->lon_min ||
-        lon == rect->lon_max)
+    if (is_at_edge(&leaf->rect, lat, lon))
         leaf->rect = yn_leaf_bounds(leaf);
+}
+
+/* Moves element `from` of an array to `to`; those between close up. */
+static void rotate(char *array, size_t from, size_t to, size_t size)
+{
+    char element[8];
+    memcpy(element, array + from * size, size);
+    if (from < to)
+        memmove(array + from * size, array + (from + 1) * size, (to - from) * size);
+    else
+        memmove(array + (to + 1) * size, array + to * size, (from - to) * size);
+    memcpy(array + to * size, element, size);
+}
+
+/* The same for the members, and their offsets. */
+static void rotate_wires(struct yn_leaf *leaf, size_t from, size_t to)
+{
+    char entry[8 + YN_MEMBER_INLINE_MAX + 8], *wires = yn_leaf_wires(leaf);
+    size_t at = yn_leaf_offset(leaf, from), len = yn_leaf_offset(leaf, from + 1) - at;
+    size_t end = yn_leaf_offset(leaf, to + 1), begin = yn_leaf_offset(leaf, to);
+    memcpy(entry, wires + at, len);
+    if (from < to) {
+        memmove(wires + at, wires + at + len, end - at - len);
+        begin = end - len;
+    } else {
+        memmove(wires + begin + len, wires + begin, at - begin);
+    }
+    memcpy(wires + begin, entry, len);
+    if (leaf->entry_len != 0)
+        return;
+    uint16_t *offsets = (uint16_t *)(void *)yn_leaf_offsets(leaf);
+    for (size_t i = from; i < to; i++)
+        offsets[i] = (uint16_t)(offsets[i + 1] - len);
+    for (size_t i = from; i > to; i--)
+        offsets[i] = (uint16_t)(offsets[i - 1] + len);
+    offsets[to] = (uint16_t)begin;
+}
+
+bool yn_leaf_move(struct yn_leaf *leaf, size_t from, size_t to,
+                  const struct yn_item *item)
+{
+    size_t n = leaf->head.n, size = yn_leaf_position_size(leaf->head.format) / 2;
+    uint32_t lat, lon;
+    if (!is_format_fit(leaf, item))
+        return false;
+    yn_leaf_cell(leaf, from, &lat, &lon);
+    if (from != to) {
+        if (leaf->head.format == YN_LEAF_GENERAL) {
+            rotate(leaf->data, from, to, 8);
+        } else {
+            rotate(leaf->data, from, to, size);
+            rotate(leaf->data + n * size, from, to, size);
+        }
+        rotate_wires(leaf, from, to);
+    }
+    set_position(leaf, to, item);
+    if (is_at_edge(&leaf->rect, lat, lon))
+        leaf->rect = yn_leaf_bounds(leaf);
+    else
+        yn_rect_extend(&leaf->rect, item->lat, item->lon);
+    return true;
 }

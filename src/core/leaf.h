@@ -102,7 +102,7 @@ struct yn_long {
 
 /* An entry outside a leaf, on its way from or into one. */
 struct yn_item {
-    double score;
+    double score;      /* set where it is no cell */
     uint32_t lat, lon; /* cell indices of the decoded position */
     uint32_t wire_len;
     bool is_cell; /* lat and lon say everything about the score */
@@ -215,6 +215,10 @@ static inline uint64_t yn_leaf_key(const struct yn_leaf *leaf, size_t i)
 /* Number of entries before (key, member); *out_found tells whether entry i is it. */
 size_t yn_leaf_lower_bound(const struct yn_leaf *leaf, uint64_t key,
                            struct yn_bytes member, bool *out_found);
+/* The first entry in this cell, in a leaf of cells; head.n when there is none. */
+size_t yn_leaf_find_cell(const struct yn_leaf *leaf, uint32_t lat, uint32_t lon);
+/* The first entry with this key; head.n when there is none. */
+size_t yn_leaf_find_key(const struct yn_leaf *leaf, uint64_t key);
 /* Number of entries with a key below `key`, or not above it. */
 size_t yn_leaf_count_below(const struct yn_leaf *leaf, uint64_t key, bool or_equal);
 /* Finds a member by its bytes alone. Returns false when it is not there. */
@@ -244,6 +248,10 @@ void yn_leaf_pack(struct yn_leaf *leaf, size_t cap, uint64_t epoch,
 bool yn_leaf_insert(struct yn_leaf *leaf, size_t i, const struct yn_item *item);
 /* Takes entry i out; the leaf may become empty. */
 void yn_leaf_remove(struct yn_leaf *leaf, size_t i);
+/* Makes entry `from` entry `to`, at the item's score (its wire does not count). Returns
+ * false, leaf unchanged, when the score does not fit the format. */
+bool yn_leaf_move(struct yn_leaf *leaf, size_t from, size_t to,
+                  const struct yn_item *item);
 
 void yn_rect_extend(struct yn_rect *rect, uint32_t lat, uint32_t lon);
 void yn_rect_union(struct yn_rect *rect, const struct yn_rect *other);

@@ -37,19 +37,26 @@ double yn_search_measure(struct yn_search *search, const struct yn_leaf *leaf, s
     return search->measured_m[i];
 }
 
-/* Whether every distance within the slack rounds to the same four decimals. */
-static bool is_rounding_sure(double measured_m, double unit_m)
+/*
+ * Whether every distance within the slack rounds to the same four decimals. Parts are
+ * units of the last decimal. The printer divides by the unit and multiplies by 10^4, here
+ * is one product with a rounded factor: together less than 5e-16 of the parts apart.
+ *
+ * HOT: once a result of WITHDIST; no division, no call. Adding 2^52 rounds to an integer
+ * where parts are below 2^51; above, the slack alone says no.
+ */
+static bool is_rounding_sure(double measured_m, double parts_per_m)
 {
-    double parts = measured_m / unit_m * 10000;
-    double slack = yn_distance_slack_m(measured_m) / unit_m * 10000 + parts * 1e-15;
-    return fabs(parts - floor(parts) - 0.5) > slack; /* false for an infinite slack */
+    double parts = measured_m * parts_per_m;
+    double off = parts - ((parts + 0x1p52) - 0x1p52); /* from the nearest integer */
+    double slack = yn_distance_slack_m(measured_m) * parts_per_m + parts * 1e-15;
+    return 0.5 - fabs(off) > slack; /* false for an infinite slack */
 }
 
 double yn_search_refine(const struct yn_search *search, const struct yn_leaf *leaf,
                         size_t i, double measured_m)
 {
-    double unit_m = search->query.rounding_unit_m;
-    if (unit_m > 0 && is_rounding_sure(measured_m, unit_m))
+    if (search->parts_per_m > 0 && is_rounding_sure(measured_m, search->parts_per_m))
         return measured_m;
     return yn_leaf_distance_m(leaf, i, search->region.shape.center);
 }

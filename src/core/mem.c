@@ -3,10 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Blocks that are read in whole cache lines start at one. */
+#define LINE 64
+#define ALIGNED_FROM 2048
+
 static void *malloc_hook(void *ctx, size_t size)
 {
     (void)ctx;
-    return malloc(size);
+    if (size < ALIGNED_FROM || size % LINE != 0)
+        return malloc(size);
+    return aligned_alloc(LINE, size);
 }
 
 static void free_hook(void *ctx, void *block, size_t size)

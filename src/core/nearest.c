@@ -128,8 +128,7 @@ static enum yn_status offer(struct nearest *nearest, struct yn_ranked result)
         note_worst(nearest);
         return YN_OK;
     }
-    if (!yn_mem_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
-                     search->n_ranked + 1, sizeof *search->ranked))
+    if (!yn_search_grow_ranked(search, search->n_ranked + 1))
         return YN_ENOMEM;
     search->ranked[search->n_ranked++] = result;
     if (search->n_ranked == search->query.limit) {

@@ -176,9 +176,10 @@ static char *write_fraction(char *to, uint64_t digits, int n_digits, int n_fract
         return to + n_digits;
     }
     int n_whole = n_digits - n_fraction;
-    yn_digits_write(to + 1, digits, n_digits);
-    memmove(to, to + 1, (size_t)n_whole);
+    uint64_t power = yn_digits_power(n_fraction), whole = digits / power;
+    yn_digits_write(to, whole, n_whole);
     to[n_whole] = '.';
+    yn_digits_write(to + n_whole + 1, digits - whole * power, n_fraction);
     return to + n_digits + 1;
 }
 
@@ -377,12 +378,18 @@ size_t yn_num_format_compact(double value, char *out_text)
 
 size_t yn_num_format_distance(double value, char *out_text)
 {
-    if (!isfinite(value))
-        return format_odd(value, out_text);
     double magnitude = fabs(value);
     double product = magnitude * 10000.0;
     char *to = out_text;
 
+    if (product < 99999999) { /* up to 9999.9999 */
+        uint64_t rounded = yn_digits_round(product);
+        if (value < 0 && rounded != 0)
+            *to++ = '-';
+        return (size_t)(to - out_text) + yn_digits_put_fixed4(to, (uint32_t)rounded);
+    }
+    if (!isfinite(value))
+        return format_odd(value, out_text);
     if (magnitude >= DISTANCE_PLAIN_MAX)
         return yn_num_format_g17(value, out_text);
     if (product >= DISTANCE_SCALED_MAX) {

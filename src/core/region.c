@@ -40,17 +40,6 @@ struct yn_band yn_band_of_a(double a)
     return band;
 }
 
-/*
- * An error e in a makes one of R * e / (sqrt(a) * sqrt(1 - a)) in the distance. With the
- * error of a from above, and a below 0.98, that is R * (4e-15 + 1e-13 * sqrt(a)) * 7.1,
- * and sqrt(a) is at most distance / 2R * 1.45; square root and arcsine add a few units in
- * the last place.
- */
-double yn_distance_slack_m(double distance_m)
-{
-    return distance_m < 18.2e6 ? 2e-7 + 6e-13 * distance_m : HUGE_VAL;
-}
-
 double yn_a_of_distance_m(double distance_m)
 {
     double half_angle = distance_m / (2 * YN_EARTH_RADIUS_M);

@@ -25,6 +25,60 @@
 
 #include "core/geohash.h"
 
+/* ---- memory ---- */
+
+/* As yn_mem_grow, for an array that begins in memory of the search itself. */
+static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                 size_t n_wanted, size_t element_size, const void *few)
+{
+    if (n_wanted <= *cap)
+        return true;
+    if (*array != few)
+        return yn_mem_grow(hook, array, cap, n_wanted, element_size);
+    void *block = NULL;
+    size_t new_cap = 0;
+    size_t doubled = n_wanted > *cap * 2 ? n_wanted : *cap * 2;
+    if (!yn_mem_grow(hook, &block, &new_cap, doubled, element_size))
+        return false;
+    memcpy(block, few, *cap * element_size);
+    *array = block;
+    *cap = new_cap;
+    return true;
+}
+
+bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->picks, &search->picks_cap, n_wanted,
+                sizeof *search->picks, search->few_picks);
+}
+
+bool yn_search_grow_masks(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->masks, &search->masks_cap, n_wanted,
+                sizeof *search->masks, search->few_masks);
+}
+
+bool yn_search_grow_ranked(struct yn_search *search, size_t n_wanted)
+{
+    return grow(search->hook, (void **)&search->ranked, &search->ranked_cap, n_wanted,
+                sizeof *search->ranked, search->few_ranked);
+}
+
+static void init_arrays(struct yn_search *search)
+{
+    search->picks = search->few_picks;
+    search->masks = search->few_masks;
+    search->ranked = search->few_ranked;
+    search->picks_cap = search->masks_cap = search->ranked_cap = YN_FEW;
+}
+
+static void give(const struct yn_allocator *hook, void *block, const void *few,
+                 size_t size)
+{
+    if (block != few)
+        hook->free(hook->ctx, block, size);
+}
+
 /* ---- the walk ---- */
 
 struct walk {
@@ -39,14 +93,12 @@ static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf,
 {
     struct yn_search *search = walk->search;
     struct yn_pick pick = {leaf, (uint16_t)first, (uint16_t)last, YN_PICK_ALL};
-    if (!yn_mem_grow(search->hook, (void **)&search->picks, &search->picks_cap,
-                     search->n_picks + 1, sizeof *search->picks))
+    if (!yn_search_grow_picks(search, search->n_picks + 1))
         return YN_ENOMEM;
     if (mask != NULL && n_hits < last - first) {
         size_t n_words = (last + 63) / 64;
         if (search->n_masks + n_words >= YN_PICK_ALL ||
-            !yn_mem_grow(search->hook, (void **)&search->masks, &search->masks_cap,
-                         search->n_masks + n_words, sizeof *search->masks))
+            !yn_search_grow_masks(search, search->n_masks + n_words))
             return YN_ENOMEM;
         pick.mask = (uint32_t)search->n_masks;
         memcpy(search->masks + search->n_masks, mask, n_words * sizeof *mask);
@@ -146,23 +198,57 @@ static void prefetch_leaf(const struct yn_node *leaf, enum yn_relation relation)
 
 #define PREFETCH_AHEAD 4
 
+/* The children [first, last) whose keys may be in the walk's range. */
+static void clip_children(const struct walk *walk, const struct yn_inner *inner,
+                          size_t *out_first, size_t *out_last)
+{
+    size_t first = 0, last;
+    while (first + 1 < inner->head.n && inner->key[first + 1] < walk->key_min)
+        first++;
+    for (last = first; last < inner->head.n && inner->key[last] < walk->key_end;)
+        last++;
+    *out_first = first;
+    *out_last = last;
+}
+
+/* Relates the rectangles [first, last), and only those: a search walks a dozen ranges of
+ * keys, most of which touch few children of a node. */
+static void relate_children(const struct walk *walk, const struct yn_inner *inner,
+                            size_t first, size_t last, uint8_t *out_relations)
+{
+    const struct yn_rects *rects = &inner->rects;
+    size_t n = last - first;
+    if (first == 0) {
+        yn_kernel()->relate(&walk->search->region, rects, n, out_relations);
+        return;
+    }
+    struct yn_rects some;
+    memcpy(some.lat_min, rects->lat_min + first, n * sizeof *some.lat_min);
+    memcpy(some.lat_max, rects->lat_max + first, n * sizeof *some.lat_max);
+    memcpy(some.lon_min, rects->lon_min + first, n * sizeof *some.lon_min);
+    memcpy(some.lon_max, rects->lon_max + first, n * sizeof *some.lon_max);
+    yn_kernel()->relate(&walk->search->region, &some, n, out_relations);
+}
+
 /* The children that the walk has to visit, in order. Returns their number. */
 static size_t choose_children(const struct walk *walk, const struct branch *branch,
                               struct branch *out_children)
 {
     const struct yn_inner *inner = yn_as_inner(branch->node);
     uint8_t relations[YN_TREE_FANOUT];
-    size_t n = 0, n_children = inner->head.n;
+    size_t n = 0, first, last;
+    clip_children(walk, inner, &first, &last);
     if (branch->relation == YN_INSIDE)
-        memset(relations, YN_INSIDE, n_children);
+        memset(relations, YN_INSIDE, last - first);
     else
-        yn_kernel()->relate(&walk->search->region, &inner->rects, n_children, relations);
-    for (size_t i = 0; i < n_children && inner->key[i] < walk->key_end; i++) {
-        uint64_t upper = i + 1 < n_children ? inner->key[i + 1] : branch->key_upper;
-        if (relations[i] == YN_OUTSIDE || upper < walk->key_min)
+        relate_children(walk, inner, first, last, relations);
+    for (size_t i = first; i < last; i++) {
+        uint64_t upper = i + 1 < inner->head.n ? inner->key[i + 1] : branch->key_upper;
+        if (relations[i - first] == YN_OUTSIDE || upper < walk->key_min)
             continue;
-        out_children[n++] = (struct branch){
-            inner->child[i], (enum yn_relation)relations[i], inner->key[i], upper};
+        out_children[n++] =
+            (struct branch){inner->child[i], (enum yn_relation)relations[i - first],
+                            inner->key[i], upper};
     }
     return n;
 }
@@ -194,9 +280,7 @@ static enum yn_status walk_keys(struct yn_search *search, const struct yn_view *
     struct walk walk = {search, key_min, key_end, limit};
     if (view->root == NULL || key_min >= key_end || search->n_results >= limit)
         return YN_OK;
-    struct branch root = {view->root, YN_CROSSING, 0, UINT64_MAX};
-    if (view->root->level == 0)
-        root.relation = yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
+    struct branch root = {view->root, search->root_relation, 0, UINT64_MAX};
     return root.relation == YN_OUTSIDE ? YN_OK : walk_branch(&walk, &root);
 }
 
@@ -275,8 +359,7 @@ static enum yn_status sort_plan(struct yn_search *search)
 {
     const struct yn_leaf *leaf;
     size_t i;
-    if (!yn_mem_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
-                     search->n_results, sizeof *search->ranked))
+    if (!yn_search_grow_ranked(search, search->n_results))
         return YN_ENOMEM;
     while (next_entry(search, &leaf, &i))
         search->ranked[search->n_ranked++] =
@@ -293,6 +376,10 @@ static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
 {
     const struct yn_query *query = &search->query;
     size_t limit = query->limit == 0 ? SIZE_MAX : query->limit;
+    search->root_relation = YN_CROSSING;
+    if (view->root != NULL && view->root->level == 0)
+        search->root_relation =
+            yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
     if (query->order == YN_ORDER_CELLS)
         return walk_cells(search, view, limit);
     enum yn_status status;
@@ -317,11 +404,14 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (search == NULL)
         return YN_ENOMEM;
     memset(search, 0, offsetof(struct yn_search, measured_m));
+    init_arrays(search);
     search->hook = hook;
     search->region = region;
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
+    if (query->rounding_unit_m > 0)
+        search->parts_per_m = 1e4 / query->rounding_unit_m;
     status = plan(search, view);
     if (status != YN_OK) {
         yn_search_free(search);
@@ -331,21 +421,19 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     return YN_OK;
 }
 
-static void give(const struct yn_allocator *hook, void *block, size_t size)
-{
-    if (block != NULL)
-        hook->free(hook->ctx, block, size);
-}
-
 void yn_search_free(struct yn_search *search)
 {
     if (search == NULL)
         return;
-    give(search->hook, search->picks, search->picks_cap * sizeof *search->picks);
-    give(search->hook, search->masks, search->masks_cap * sizeof *search->masks);
-    give(search->hook, search->ranked, search->ranked_cap * sizeof *search->ranked);
-    yn_polygon_clear(&search->region.polygon, search->hook);
-    give(search->hook, search, sizeof *search);
+    const struct yn_allocator *hook = search->hook;
+    give(hook, search->picks, search->few_picks,
+         search->picks_cap * sizeof *search->picks);
+    give(hook, search->masks, search->few_masks,
+         search->masks_cap * sizeof *search->masks);
+    give(hook, search->ranked, search->few_ranked,
+         search->ranked_cap * sizeof *search->ranked);
+    yn_polygon_clear(&search->region.polygon, hook);
+    give(hook, search, NULL, sizeof *search);
 }
 
 size_t yn_search_count(const struct yn_search *search)
@@ -373,7 +461,7 @@ static double planned_distance_m(struct yn_search *search, const struct yn_leaf 
     const struct yn_pick *pick = &search->picks[search->at_pick];
     bool is_measured =
         search->measured == leaf ||
-        (search->query.rounding_unit_m > 0 && pick->last - pick->first >= MEASURE_MIN);
+        (search->parts_per_m > 0 && pick->last - pick->first >= MEASURE_MIN);
     if (!is_measured)
         return yn_leaf_distance_m(leaf, i, search->region.shape.center);
     return yn_search_refine(search, leaf, i, yn_search_measure(search, leaf, i));

@@ -13,6 +13,12 @@ struct yn_pick {
 };
 #define YN_PICK_ALL UINT32_MAX
 
+/* Results that yn_search_next_hits hands out at a time. */
+#define YN_HITS_MAX 64
+
+/* Elements of its arrays that a search has room for without taking memory. */
+#define YN_FEW 16
+
 /* One result with its distance, for sorted orders. */
 struct yn_ranked {
     double distance_m; /* exact, or good to yn_distance_slack_m */
@@ -24,6 +30,8 @@ struct yn_search {
     const struct yn_allocator *hook;
     struct yn_region region;
     struct yn_query query;
+    enum yn_relation root_relation; /* of a set that is a single leaf */
+    double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
     struct yn_search_work work;
 
@@ -42,7 +50,22 @@ struct yn_search {
     /* distances of all entries of one leaf, good to yn_distance_slack_m */
     const struct yn_leaf *measured;
     double measured_m[YN_LEAF_ENTRIES_MAX + 1];
+
+    /* memory of the arrays above while they are small */
+    struct yn_pick few_picks[YN_FEW];
+    uint64_t few_masks[YN_FEW];
+    struct yn_ranked few_ranked[YN_FEW];
+
+    /* the results that yn_search_next_hits has handed out last */
+    struct yn_bytes hit_wire[YN_HITS_MAX];
+    double hit_m[YN_HITS_MAX];
 };
+
+/* Makes room in one of the search's arrays. False, nothing changed, when out of memory.
+ */
+bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted);
+bool yn_search_grow_masks(struct yn_search *search, size_t n_wanted);
+bool yn_search_grow_ranked(struct yn_search *search, size_t n_wanted);
 
 /* Decoded position of an entry, and its exact distance from a point. */
 struct yn_point yn_leaf_point(const struct yn_leaf *leaf, size_t i);

@@ -35,6 +35,7 @@
 #include "core/tree.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 #define ITEMS_MAX (3 * YN_LEAF_ENTRIES_MAX + 1)
 
@@ -182,26 +183,31 @@ void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block)
 
 /* ---- descent ---- */
 
+/* Number of children whose first key is not above `key`. No branches but the loop's: half
+ * of them would be mispredicted. */
+static size_t keys_up_to(const struct yn_inner *inner, uint64_t key)
+{
+    size_t at = 0;
+    for (size_t left = inner->head.n; left > 0;) {
+        size_t half = (left + 1) / 2;
+        size_t is_passed = inner->key[at + half - 1] <= key;
+        at += half & (0 - is_passed);
+        left /= 2;
+    }
+    return at;
+}
+
 /* The last child that starts at or before (key, member); 0 when none does. */
 static size_t inner_find(const struct yn_inner *inner, uint64_t key,
                          struct yn_bytes member)
 {
-    size_t low = 0, high = inner->head.n; /* first child with a first key above key */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->key[middle] <= key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    size_t above = low;
+    size_t above = keys_up_to(inner, key);
     if (above == 0)
         return 0;
     if (inner->key[above - 1] < key)
         return above - 1;
-    /* children from `low` on start with this very key: their first members decide */
-    low = 0;
-    high = above;
+    /* some children start with this very key: their first members decide */
+    size_t low = 0, high = above;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (inner->key[middle] < key) {
@@ -217,16 +223,25 @@ static size_t inner_find(const struct yn_inner *inner, uint64_t key,
     return low > 0 ? low - 1 : 0;
 }
 
-/* Asks for a leaf's header and positions at once; which members will be looked at is not
- * known. */
-static void leaf_prefetch(const struct yn_node *leaf)
+/* Asks for the parts of an inner node that a descent reads. */
+static void inner_prefetch(const struct yn_node *inner)
 {
-    for (size_t at = 0; at < 512; at += 64)
+    for (size_t at = 0; at < offsetof(struct yn_inner, rects); at += 64)
+        __builtin_prefetch((const char *)inner + at);
+}
+
+/* Asks for the first bytes of a leaf at once: header, positions and offsets, of which a
+ * search reads lines here and there, or all of it. */
+#define LEAF_SEARCHED 768
+static void leaf_prefetch(const struct yn_node *leaf, size_t n_bytes)
+{
+    for (size_t at = 0; at < n_bytes; at += 64)
         __builtin_prefetch((const char *)leaf + at);
 }
 
-void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
-                  struct yn_path *out_path)
+/* Goes down to the leaf where (key, member) is or would be. False: the tree is empty. */
+static bool descend(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                    struct yn_path *out_path)
 {
     struct yn_node *node = view->root;
     out_path->depth = 0;
@@ -234,7 +249,7 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
     out_path->i = 0;
     out_path->is_found = false;
     if (node == NULL)
-        return;
+        return false;
     while (node->level > 0) {
         struct yn_inner *inner = yn_as_inner(node);
         size_t slot = inner_find(inner, key, member);
@@ -245,9 +260,33 @@ void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes memb
         node = inner->child[slot];
     }
     /* for speed only: the search in the leaf would miss the cache at every step */
-    leaf_prefetch(node);
+    leaf_prefetch(node, LEAF_SEARCHED);
     out_path->leaf = yn_as_leaf(node);
-    out_path->i = yn_leaf_lower_bound(out_path->leaf, key, member, &out_path->is_found);
+    return true;
+}
+
+void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                  struct yn_path *out_path)
+{
+    if (descend(view, key, member, out_path))
+        out_path->i =
+            yn_leaf_lower_bound(out_path->leaf, key, member, &out_path->is_found);
+}
+
+bool yn_tree_find_entry(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                        struct yn_path *out_path)
+{
+    if (!descend(view, key, member, out_path))
+        return false;
+    const struct yn_leaf *leaf = out_path->leaf;
+    size_t i = yn_leaf_find_key(leaf, key);
+    if (i == leaf->head.n)
+        return false;
+    out_path->i = i;
+    out_path->is_found = yn_bytes_compare(yn_leaf_member(leaf, i), member) == 0;
+    if (!out_path->is_found) /* others share its key */
+        out_path->i = yn_leaf_lower_bound(leaf, key, member, &out_path->is_found);
+    return out_path->is_found;
 }
 
 bool yn_path_is_crowded(const struct yn_path *path, uint64_t key)
@@ -381,6 +420,15 @@ static bool reserve_take(struct yn_tree *tree, const struct yn_path *path,
     return true;
 }
 
+static bool is_recorded(const struct yn_inner *inner, size_t i,
+                        const struct yn_record *record)
+{
+    struct yn_rect rect = yn_rects_get(&inner->rects, i);
+    return inner->key[i] == record->key && inner->count[i] == record->count &&
+           inner->child[i] == record->child &&
+           memcmp(&rect, &record->rect, sizeof rect) == 0;
+}
+
 /* Writes the exact records of the path's nodes into their parents, from inner node
  * `depth`
  * - 1 up to the root. */
@@ -388,6 +436,8 @@ static void refresh_up(struct yn_path *path, int depth)
 {
     for (int d = depth - 1; d > 0; d--) {
         struct yn_record record = yn_record_of(&path->inner[d]->head);
+        if (is_recorded(path->inner[d - 1], path->slot[d - 1], &record))
+            return;
         yn_inner_set(path->inner[d - 1], path->slot[d - 1], &record);
     }
 }
@@ -586,20 +636,22 @@ static enum yn_status split_insert(struct yn_tree *tree, struct yn_path *path,
     return YN_OK;
 }
 
-/* Counts one entry more on the path and takes the leaf's new first key and rectangle
- * over. */
-static void note_insert(struct yn_path *path)
+/* Counts one entry more on the path, and takes over the leaf's first key and, if it has
+ * grown, its rectangle. */
+static void note_insert(struct yn_path *path, bool is_wider)
 {
     const struct yn_rect *rect = &path->leaf->rect;
-    uint64_t key = yn_leaf_key(path->leaf, 0);
-    bool is_first = true; /* the leaf is the first of the subtree */
+    bool is_first = path->i == 0; /* the entry is the first of the subtree */
+    uint64_t key = is_first ? yn_leaf_key(path->leaf, 0) : 0;
     for (int d = path->depth - 1; d >= 0; d--) {
         struct yn_inner *inner = path->inner[d];
         size_t slot = path->slot[d];
         inner->count[slot]++;
-        struct yn_rect wider = yn_rects_get(&inner->rects, slot);
-        yn_rect_union(&wider, rect);
-        yn_rects_set(&inner->rects, slot, &wider);
+        if (is_wider) {
+            struct yn_rect wider = yn_rects_get(&inner->rects, slot);
+            yn_rect_union(&wider, rect);
+            yn_rects_set(&inner->rects, slot, &wider);
+        }
         if (is_first)
             inner->key[slot] = key;
         is_first &= slot == 0;
@@ -641,6 +693,7 @@ enum yn_status yn_tree_insert(struct yn_tree *tree, struct yn_path *path,
         return insert_first(tree, item);
     if (!own_path(tree, path))
         return YN_ENOMEM;
+    struct yn_rect before = path->leaf->rect;
     if (!yn_leaf_insert(path->leaf, path->i, item)) {
         struct repack one; /* large: only what is used is set */
         struct yn_leaf_plan plan;
@@ -656,7 +709,7 @@ enum yn_status yn_tree_insert(struct yn_tree *tree, struct yn_path *path,
         if (status != YN_OK)
             return status;
     }
-    note_insert(path);
+    note_insert(path, memcmp(&before, &path->leaf->rect, sizeof before) != 0);
     tree->live.count++;
     return YN_OK;
 }
@@ -816,24 +869,14 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
     uint64_t key = yn_key_of_score(item->score);
     if (key <= yn_leaf_key(leaf, 0) || key >= yn_leaf_key(leaf, n - 1))
         return false;
-    char bytes[8 + YN_MEMBER_INLINE_MAX + 8];
-    struct yn_item old = {.wire = bytes}, changed = *item;
-    struct yn_bytes entry = yn_leaf_entry(leaf, i);
-    memcpy(bytes, entry.data, entry.len);
-    yn_item_set_score(&old, yn_leaf_score(leaf, i));
-    old.wire_len = changed.wire_len = (uint32_t)entry.len;
-    changed.wire = bytes;
-    struct yn_rect before = leaf->rect;
-    yn_leaf_remove(leaf, i);
     bool is_found;
-    size_t to =
-        yn_leaf_lower_bound(leaf, key, yn_entry_member(bytes, entry.len), &is_found);
-    bool is_moved = yn_leaf_insert(leaf, to, &changed);
-    if (!is_moved) /* another format is needed: put it back, which always fits */
-        yn_leaf_insert(leaf, i, &old);
+    size_t to = yn_leaf_lower_bound(leaf, key, yn_leaf_member(leaf, i), &is_found);
+    struct yn_rect before = leaf->rect;
+    if (!yn_leaf_move(leaf, i, to > i ? to - 1 : to, item))
+        return false;
     if (memcmp(&before, &leaf->rect, sizeof before) != 0)
         note_change(path);
-    return is_moved;
+    return true;
 }
 
 /* ---- visiting ---- */
@@ -842,15 +885,8 @@ bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_it
  * does. */
 static size_t child_before(const struct yn_inner *inner, uint64_t key)
 {
-    size_t low = 0, high = inner->head.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->key[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : 0;
+    size_t below = key == 0 ? 0 : keys_up_to(inner, key - 1);
+    return below > 0 ? below - 1 : 0;
 }
 
 static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn visit,
@@ -871,15 +907,37 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-void yn_tree_prefetch(const struct yn_view *view, uint64_t key)
+void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
+                       struct yn_place *out_places)
 {
-    const struct yn_node *node = view->root;
-    while (node != NULL && node->level > 0) {
-        const struct yn_inner *inner = yn_as_inner(node);
-        node = inner->child[child_before(inner, key)];
+    const struct yn_node *node[YN_AHEAD_MAX];
+    assert(n <= YN_AHEAD_MAX);
+    for (size_t i = 0; i < n; i++)
+        node[i] = view->root;
+    for (unsigned level = view->root->level; level > 0; level--) { /* of all of them */
+        struct yn_node *const *child[YN_AHEAD_MAX];
+        for (size_t i = 0; i < n; i++) {
+            const struct yn_inner *inner = yn_as_inner(node[i]);
+            size_t slot = child_before(inner, keys[i]);
+            child[i] = &inner->child[slot];
+            __builtin_prefetch(child[i]);
+            __builtin_prefetch(&inner->count[slot]); /* what an insert will change */
+        }
+        for (size_t i = 0; i < n; i++) {
+            node[i] = *child[i];
+            if (level > 1)
+                inner_prefetch(node[i]);
+            else
+                leaf_prefetch(node[i], YN_LEAF_BYTES);
+        }
     }
-    if (node != NULL)
-        leaf_prefetch(node);
+    for (size_t i = 0; i < n; i++) {
+        const struct yn_leaf *leaf = yn_as_leaf(node[i]);
+        size_t at = yn_leaf_find_key(leaf, keys[i]);
+        if (at < leaf->head.n)
+            __builtin_prefetch(yn_leaf_wires(leaf) + yn_leaf_offset(leaf, at));
+        out_places[i] = (struct yn_place){leaf, at};
+    }
 }
 
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,

@@ -54,6 +54,10 @@ void yn_tree_clear(struct yn_tree *tree);
 /* Finds (key, member), or where it would be inserted. */
 void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
                   struct yn_path *out_path);
+/* Finds (key, member). Returns whether it is there; if not, the path is of no use. Faster
+ * than yn_tree_find when it is. */
+bool yn_tree_find_entry(const struct yn_view *view, uint64_t key, struct yn_bytes member,
+                        struct yn_path *out_path);
 /* Number of entries before the path's. */
 size_t yn_tree_rank(const struct yn_path *path);
 
@@ -70,8 +74,20 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
  * its ends. Returns false, nothing changed, when that is not possible. */
 bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
 
-/* Asks the processor to fetch the leaf where entries with this key start. */
-void yn_tree_prefetch(const struct yn_view *view, uint64_t key);
+/*
+ * Finds where entries with these keys start, n (at most YN_AHEAD_MAX) of them side by
+ * side: each step down is made for all keys before the next one, and what that will read
+ * is asked for early, so that many misses of the cache take little longer than one. Where
+ * no entry has the key, i is leaf->head.n. The bytes of the entry are on their way. The
+ * tree is not empty.
+ */
+#define YN_AHEAD_MAX 16
+struct yn_place {
+    const struct yn_leaf *leaf;
+    size_t i;
+};
+void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
+                       struct yn_place *out_places);
 
 /* Visits the members with this key until visit returns false. */
 typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);

@@ -148,6 +148,50 @@ bool yn_zset_rank(const struct yn_zset *set, struct yn_bytes member, size_t *out
     return true;
 }
 
+/* ---- many at once ---- */
+
+/* Smaller sets are in the caches. */
+#ifndef YN_AHEAD_COUNT_MIN
+#define YN_AHEAD_COUNT_MIN 5000
+#endif
+
+static bool is_worth_looking_ahead(const struct yn_zset *set, size_t n)
+{
+    return n > 1 && set->dict != NULL && set->tree.live.count >= YN_AHEAD_COUNT_MIN;
+}
+
+void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members,
+                       size_t n_members, double *out_scores)
+{
+    if (!is_worth_looking_ahead(set, n_members)) {
+        for (size_t i = 0; i < n_members; i++)
+            if (!yn_zset_find(set, members[i], &out_scores[i]))
+                out_scores[i] = NAN;
+        return;
+    }
+    for (size_t at = 0; at < n_members; at += YN_AHEAD_MAX) {
+        size_t n = n_members - at < YN_AHEAD_MAX ? n_members - at : YN_AHEAD_MAX;
+        yn_dict_find_many(set->dict, &set->tree.live, members + at, n, out_scores + at);
+    }
+}
+
+void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
+                      size_t n_entries)
+{
+    struct yn_bytes members[YN_AHEAD_MAX];
+    uint64_t keys[YN_AHEAD_MAX];
+    if (!is_worth_looking_ahead(set, n_entries))
+        return;
+    for (size_t at = 0; at < n_entries;) {
+        size_t n = 0;
+        for (; n < YN_AHEAD_MAX && at < n_entries; n++, at++) {
+            members[n] = entries[at].member;
+            keys[n] = isnan(entries[at].score) ? 0 : yn_key_of_score(entries[at].score);
+        }
+        yn_dict_prefetch(set->dict, &set->tree.live, members, keys, n);
+    }
+}
+
 /* ---- change ---- */
 
 /* Keeps the dictionary in step with the shape of the tree. Without memory for it the set

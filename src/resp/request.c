@@ -232,6 +232,32 @@ static enum yn_request_status read_bulk_len(struct yn_request *req, const char *
     return YN_REQUEST_DONE;
 }
 
+/* Reads the heads that nearly every argument has, "$L CR LF" with one digit or two, as
+ * read_bulk_len would. Returns false, nothing read, for any other, and for one that was
+ * looked at before. */
+static inline bool read_short_bulk_len(struct yn_request *req, const char *data,
+                                       size_t len, const struct yn_request_limits *limits)
+{
+    const char *line = data + req->pos;
+    if (req->scan != req->pos || len - req->pos < 5 || line[0] != '$' ||
+        limits->max_bulk_len < 100)
+        return false;
+    unsigned first = (unsigned char)line[1] - (unsigned)'0';
+    unsigned second = (unsigned char)line[2] - (unsigned)'0';
+    if (first > 9)
+        return false;
+    if (line[2] == '\r') {
+        req->bulk_len = first;
+        req->pos += 4;
+        return true;
+    }
+    if (first == 0 || second > 9 || line[3] != '\r')
+        return false;
+    req->bulk_len = first * 10 + second;
+    req->pos += 5;
+    return true;
+}
+
 static enum yn_request_status parse_multibulk(struct yn_request *req, const char *data,
                                               size_t len,
                                               const struct yn_request_limits *limits)
@@ -246,7 +272,7 @@ static enum yn_request_status parse_multibulk(struct yn_request *req, const char
         return YN_REQUEST_EMPTY;
     }
     while (req->n_left > 0) {
-        if (req->bulk_len < 0) {
+        if (req->bulk_len < 0 && !read_short_bulk_len(req, data, len, limits)) {
             enum yn_request_status status = read_bulk_len(req, data, len, limits);
             if (status != YN_REQUEST_DONE)
                 return status;

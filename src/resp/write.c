@@ -9,6 +9,7 @@
 #include "resp/write.h"
 
 #include "core/num.h"
+#include "core/num_digits.h"
 
 /* Type byte, the longest integer, CR LF. */
 #define HEADER_MAX 24
@@ -175,6 +176,57 @@ void yn_write_verbatim(struct yn_buf *out, int resp, const char format[3],
     to = put_bytes(to, format, 3);
     *to++ = ':';
     set_end(out, put_crlf(put_bytes(to, text.data, text.len)));
+}
+
+/* Copies a member's bulk. The usual lengths are copied without a call and without a loop,
+ * as two pieces that overlap. */
+static inline char *put_wire(char *to, const struct yn_bytes *wire)
+{
+    const char *from = wire->data;
+    size_t len = wire->len;
+    if (len >= 8 && len <= 16) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len > 16 && len <= 32) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else {
+        memcpy(to, from, len);
+    }
+    return to + len;
+}
+
+/* "$7\r\n12.3456\r\n" */
+static inline char *put_distance(char *to, double distance)
+{
+    double product = distance * 10000.0;
+    if (product >= 0 && product < 99999999) { /* the length has one digit */
+        size_t len = yn_digits_put_fixed4(to + 4, (uint32_t)yn_digits_round(product));
+        yn_digits_store4(to, '$' | (uint32_t)('0' + len) << 8 | UINT32_C(0x0a0d) << 16);
+        return to + 4 + len + 2;
+    }
+    char text[YN_NUM_TEXT_MAX];
+    size_t len = yn_num_format_distance(distance, text);
+    return put_crlf(put_bytes(put_header(to, '$', len), text, len));
+}
+
+/* "*2", and a bulk of a number. */
+#define HIT_MAX (4 + HEADER_MAX + YN_NUM_TEXT_MAX + 2)
+
+void yn_write_hits(struct yn_buf *out, const struct yn_hits *hits, double unit_m)
+{
+    size_t len = hits->n * HIT_MAX;
+    for (size_t i = 0; i < hits->n; i++)
+        len += hits->wire[i].len;
+    char *to = yn_buf_reserve(out, len);
+    if (to == NULL)
+        return;
+    for (size_t i = 0; i < hits->n; i++) {
+        memcpy(to, "*2\r\n", 4);
+        to = put_wire(to + 4, &hits->wire[i]);
+        to = put_distance(to, hits->distance_m[i] / unit_m);
+    }
+    set_end(out, to);
 }
 
 void yn_write_command(struct yn_buf *out, size_t argc, const struct yn_bytes *argv)

@@ -23,6 +23,9 @@ void yn_write_bool(struct yn_buf *out, int resp, bool value); /* :1 or #t */
 void yn_write_double_text(struct yn_buf *out, int resp, struct yn_bytes text);
 void yn_write_verbatim(struct yn_buf *out, int resp, const char format[3],
                        struct yn_bytes text);
+/* n results of a search: for each an array of the member, which is in wire form, and
+ * of its distance in the unit, a bulk as yn_num_format_distance prints it. */
+void yn_write_hits(struct yn_buf *out, const struct yn_hits *hits, double unit_m);
 /* A request: an array of bulks. */
 void yn_write_command(struct yn_buf *out, size_t argc, const struct yn_bytes *argv);
 

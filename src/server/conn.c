@@ -7,6 +7,10 @@
  * parser's arrays. The bytes of a read lie in the loop's buffer; only what is left
  * of them (half a request) is copied into conn->in. The reply grows in a buffer lent
  * by the loop; only what the kernel does not take stays with the connection.
+ *
+ * A huge argument is read where it will stay: conn->in gets room for exactly all of it,
+ * and the value takes the block over (conn_may_take_in). Until it is complete nobody
+ * looks at its bytes.
  */
 #include "server/conn.h"
 
@@ -15,6 +19,7 @@
 #include <string.h>
 
 #include "resp/write.h"
+#include "server/blob.h"
 #include "server/dispatch.h"
 #include "server/log.h"
 #include "server/server.h"
@@ -303,48 +308,90 @@ static void reply_protocol_error(struct conn *conn)
     conn_finish(conn);
 }
 
+static enum yn_request_status parse(struct conn *conn, const char *data, size_t len)
+{
+    const struct config *config = &conn->loop->server->config;
+    struct yn_request_limits limits = {
+        .max_args = INT32_MAX,
+        .max_bulk_len = config->proto_max_bulk_len,
+        .max_inline_len = (size_t)64 * 1024,
+        .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
+    /* what follows AUTH is parsed with other limits: not before it has run */
+    size_t n_max = limits.authenticated ? BATCH_MAX : 1;
+    return batch_parse(&conn->loop->batch, &conn->request, data, len, &limits, n_max);
+}
+
+/* Whether the connection has to wait with its next command. */
+static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
+{
+    return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
+}
+
+/* Runs the requests of the batch, which start at data, up to one that has to wait. Returns
+ * how many bytes are done with. */
+static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns)
+{
+    struct loop *loop = conn->loop;
+    struct batch *batch = &loop->batch;
+    size_t at = 0;
+    batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
+    for (size_t i = 0; i < batch->n; i++) {
+        struct yn_request *request = &batch->request[i];
+        if (i > 0 && has_to_wait(conn, slice_end_ns)) {
+            yn_request_next(&conn->request); /* it is parsed again, behind this one */
+            break;
+        }
+        if (request->argc > 0) {
+            dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
+            merge_push(conn);
+        }
+        at += request->used;
+    }
+    batch_drop(batch);
+    return at;
+}
+
 /* Runs the commands in these bytes. Returns how many bytes are done with. */
 static size_t execute(struct conn *conn, const char *data, size_t len)
 {
-    const struct config *config = &conn->loop->server->config;
     uint64_t slice_end_ns = conn->loop->mono_ns + SLICE_NS;
     size_t at = 0;
     conn->has_more = false;
     while (at < len) {
-        if (!can_execute(conn) || conn->loop->mono_ns > slice_end_ns) {
+        if (has_to_wait(conn, slice_end_ns)) {
             conn->has_more = true;
             break;
         }
-        struct yn_request_limits limits = {
-            .max_args = INT32_MAX,
-            .max_bulk_len = config->proto_max_bulk_len,
-            .max_inline_len = (size_t)64 * 1024,
-            .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
-        enum yn_request_status status =
-            yn_request_parse(&conn->request, data + at, len - at, &limits);
-        if (status == YN_REQUEST_MORE)
-            break;
-        if (status == YN_REQUEST_ERROR) {
+        enum yn_request_status status = parse(conn, data + at, len - at);
+        if (status == YN_REQUEST_ERROR)
             reply_protocol_error(conn);
+        if (status != YN_REQUEST_DONE)
             break;
-        }
-        if (status == YN_REQUEST_DONE) {
-            dispatch_run(conn, conn->request.argc,
-                         yn_request_argv(&conn->request, data + at));
-            merge_push(conn);
-        }
-        at += conn->request.used;
-        yn_request_next(&conn->request);
+        at += run_batch(conn, data + at, slice_end_ns);
     }
     /* Nothing that follows a request to close is looked at. */
     return conn->closes_when_flushed ? len : at;
 }
 
+bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
+{
+    const struct yn_buf *in = &conn->in;
+    return !conn->is_in_taken && bytes.len >= BLOB_LEN_MIN && in->len > bytes.len &&
+           bytes.data + bytes.len + 2 == in->data + in->len &&
+           in->cap - bytes.len <= bytes.len / 8;
+}
+
 static void execute_buffered(struct conn *conn)
 {
-    if (conn->in.len == 0 || !can_execute(conn))
+    if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
         return;
-    yn_buf_consume(&conn->in, execute(conn, conn->in.data, conn->in.len));
+    size_t used = execute(conn, conn->in.data, conn->in.len);
+    if (conn->is_in_taken) {
+        conn->is_in_taken = false;
+        yn_buf_init(&conn->in);
+        return;
+    }
+    yn_buf_consume(&conn->in, used);
     if (conn->in.len == 0)
         yn_buf_reset(&conn->in, READ_ROOM);
 }
@@ -429,10 +476,26 @@ static size_t read_room(const struct conn *conn)
     size_t have = conn->in.len;
     size_t need = conn->request.need;
     if (need <= have + READ_ROOM)
-        return READ_ROOM;
+        return need > have && need >= BLOB_LEN_MIN ? need - have : READ_ROOM;
     if (have >= need / 16)
         return need - have;
     return have > READ_ROOM ? have : READ_ROOM;
+}
+
+/* Goes on in the block of a value that is gone, if that has the right size. */
+static void reuse_block(struct conn *conn)
+{
+    struct yn_buf *in = &conn->in;
+    size_t cap;
+    if (conn->request.need < BLOB_LEN_MIN || conn->request.need <= in->cap)
+        return;
+    char *block = blob_reuse(conn->request.need, &cap);
+    if (block == NULL)
+        return;
+    memcpy(block, in->data, in->len);
+    free(in->data);
+    in->data = block;
+    in->cap = cap;
 }
 
 static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
@@ -443,11 +506,17 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
         *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
         return;
     }
+    reuse_block(conn);
     char *to = yn_buf_reserve(&conn->in, read_room(conn));
-    if (to == NULL)
+    if (to == NULL) {
         *buf = uv_buf_init(NULL, 0);
-    else
-        *buf = (uv_buf_t){.base = to, .len = conn->in.cap - conn->in.len};
+        return;
+    }
+    size_t len = conn->in.cap - conn->in.len;
+    size_t need = conn->request.need;
+    if (need >= BLOB_LEN_MIN && need > conn->in.len && need - conn->in.len < len)
+        len = need - conn->in.len; /* so that nothing follows it in its block */
+    *buf = (uv_buf_t){.base = to, .len = len};
 }
 
 /* The client has ended its side, or the connection is broken. */

@@ -51,6 +51,7 @@ struct conn {
     struct yn_request request;
     struct yn_buf
         in; /* bytes that are not executed yet, from the start of a request on */
+    bool is_in_taken; /* the block of `in` is a value's from now on */
     bool is_reading;
     bool has_more;  /* `in` may hold complete commands */
     bool has_ended; /* the client sends no more */
@@ -111,6 +112,11 @@ void conn_visit(struct conn *conn);
 /* Where to append a message that nobody asked for; call conn_pushed after it. */
 struct yn_buf *conn_push(struct conn *conn);
 void conn_pushed(struct conn *conn);
+
+/* Whether these bytes, an argument of the command that runs, may keep the block of
+ * conn->in for themselves: they fill it nearly, and nothing comes after their request.
+ * Who does keep it sets is_in_taken. */
+bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes);
 
 size_t conn_n_subscriptions(const struct conn *conn);
 enum config_class conn_class(const struct conn *conn);

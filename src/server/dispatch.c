@@ -188,7 +188,8 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
 }
 
-void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
+void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
+                  const struct yn_bytes *argv)
 {
     struct loop *loop = conn->loop;
     if (is_cross_protocol(argv[0])) {
@@ -198,11 +199,17 @@ void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv)
     enum conn_reply before = conn->reply;
     bool is_quiet = before == CONN_REPLY_OFF || before == CONN_REPLY_SKIP;
     struct host host = begin(conn, is_quiet ? &loop->scrap : &conn->out);
-    struct cmd_call call = {
-        .host = &host, .arena = loop->arena, .argc = argc, .argv = argv};
+    struct cmd_call call = {.spec = batch->spec[i],
+                            .host = &host,
+                            .arena = loop->arena,
+                            .argc = batch->request[i].argc,
+                            .argv = argv,
+                            .ahead = batch->ahead[i]};
     conn->is_running = true;
     run_call(conn, &call);
     conn->is_running = false;
+    if (call.spec == NULL || (call.spec->flags & CMD_READONLY) == 0)
+        batch_forget_scores(batch);
     conn->reply = next_reply(before, conn->reply);
     cmd_arena_reset(loop->arena);
     if (is_quiet)

@@ -5,11 +5,14 @@
 #ifndef DISPATCH_H
 #define DISPATCH_H
 
+#include "server/batch.h"
 #include "server/conn.h"
 
-/* Runs the request. The reply is appended to conn->out, or begun there when a job has to
- * go on (conn->job is set and held). loop->mono_ns is up to date on return. */
-void dispatch_run(struct conn *conn, size_t argc, const struct yn_bytes *argv);
+/* Runs request i of the loop's batch; argv are its arguments. The reply is appended to
+ * conn->out, or begun there when a job has to go on (conn->job is set and held).
+ * loop->mono_ns is up to date on return. */
+void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
+                  const struct yn_bytes *argv);
 /* Goes on with the connection's job for one chunk; frees it when it is done. */
 void dispatch_step_job(struct conn *conn);
 /* Gives up the job, if there is one. */

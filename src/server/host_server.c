@@ -8,10 +8,47 @@
 
 #include "core/num.h"
 #include "resp/write.h"
+#include "server/blob.h"
+#include "server/conn.h"
 #include "server/keyspace.h"
 #include "server/server.h"
 
 /* ---- replies ---- */
+
+typedef size_t (*format_fn)(double value, char *out_text);
+
+/*
+ * HOT: a number as a bulk, printed where it is to stand: copying a text that has just
+ * been written in small pieces makes the processor wait for all of them. The length
+ * before it takes one or two digits; is_short is the guess that it takes one.
+ */
+static inline void reply_number(struct host *h, format_fn format, size_t text_max,
+                                double value, bool is_short)
+{
+    char *to = yn_buf_reserve(h->out, sizeof "$99\r\n\r\n" + text_max);
+    if (to == NULL)
+        return;
+    char *text = to + (is_short ? 4 : 5);
+    size_t len = format(value, text);
+    if (len >= 100) { /* too long for the header: fixed17 of what is no coordinate */
+        char copy[YN_NUM_FIXED17_MAX];
+        memcpy(copy, text, len);
+        yn_write_bulk(h->out, (struct yn_bytes){copy, len});
+        return;
+    }
+    size_t header_len = len < 10 ? 4 : 5;
+    if (text != to + header_len)
+        memmove(to + header_len, text, len);
+    to[0] = '$';
+    to[1] = (char)(len < 10 ? '0' + len : '0' + len / 10);
+    to[2] = (char)('0' + len % 10); /* or the CR, below */
+    to[header_len - 2] = '\r';
+    to[header_len - 1] = '\n';
+    to += header_len + len;
+    to[0] = '\r';
+    to[1] = '\n';
+    h->out->len = (size_t)(to + 2 - h->out->data);
+}
 
 void host_reply_status(struct host *h, const char *text)
 {
@@ -95,17 +132,32 @@ bool host_zset_is_compact(struct host *h, size_t n_members, size_t longest_len)
 
 void host_reply_coordinate(struct host *h, double degrees)
 {
+    if (h->resp == 2 && h->is_fixed17) {
+        reply_number(h, yn_num_format_fixed17, YN_NUM_FIXED17_MAX, degrees, false);
+        return;
+    }
+    if (h->resp == 2) {
+        reply_number(h, yn_num_format_shortest, YN_NUM_TEXT_MAX, degrees, false);
+        return;
+    }
     char text[YN_NUM_FIXED17_MAX];
     size_t len = h->is_fixed17 ? yn_num_format_fixed17(degrees, text)
                                : yn_num_format_shortest(degrees, text);
     yn_write_double_text(h->out, h->resp, (struct yn_bytes){text, len});
 }
 
+/* Below it four digits before the point and four behind. */
+#define SHORT_DISTANCE 9999.9999
+
 void host_reply_distance(struct host *h, double distance)
 {
-    char text[YN_NUM_FIXED17_MAX];
-    size_t len = yn_num_format_distance(distance, text);
-    yn_write_bulk(h->out, (struct yn_bytes){text, len});
+    reply_number(h, yn_num_format_distance, YN_NUM_TEXT_MAX, distance,
+                 distance < SHORT_DISTANCE);
+}
+
+void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
+{
+    yn_write_hits(h->out, hits, unit_m);
 }
 
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
@@ -154,9 +206,28 @@ bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
     return keyspace_put_zset(h->keyspace, key, set, h->now_ms);
 }
 
+/* Makes the block that the value was read into the value itself. */
+static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                   bool keep_expiry)
+{
+    struct host_blob *blob = blob_new_taking(h->conn->in.data, h->conn->in.cap, value);
+    if (blob == NULL)
+        return false;
+    if (!keyspace_put_blob(h->keyspace, key, blob, keep_expiry, h->now_ms)) {
+        blob->block = NULL; /* still the connection's */
+        blob->block_len = 0;
+        host_blob_drop(blob);
+        return false;
+    }
+    h->conn->is_in_taken = true;
+    return true;
+}
+
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry)
 {
+    if (conn_may_take_in(h->conn, value))
+        return put_in(h, key, value, keep_expiry);
     return keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
 }
 

@@ -36,6 +36,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "server/blob.h"
 #include "server/due.h"
 
 #define CHAIN_BITS 8
@@ -56,11 +57,13 @@ struct entry {
     union {
         struct yn_zset *zset;
         struct string_value *string;
+        struct host_blob *blob; /* a large string */
     } value;
     uint32_t key_len;
     uint8_t type; /* enum host_type */
     bool has_expiry;
-    uint16_t unused;
+    bool is_blob;
+    uint8_t unused;
     char tail[]; /* number of the heap slot if has_expiry (size_t, unaligned); the key */
 };
 
@@ -128,9 +131,12 @@ static void value_free(struct entry *e)
 {
     if (e->type == HOST_ZSET)
         yn_zset_free(e->value.zset);
+    else if (e->is_blob)
+        host_blob_drop(e->value.blob);
     else if (e->type == HOST_STRING)
         free(e->value.string);
     e->type = HOST_NONE;
+    e->is_blob = false;
 }
 
 static bool is_expired(const struct keyspace *ks, const struct entry *e, int64_t now_ms)
@@ -389,10 +395,14 @@ struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
     if (e == NULL)
         return value;
     value.type = (enum host_type)e->type;
-    if (e->type == HOST_ZSET)
+    if (e->type == HOST_ZSET) {
         value.zset = e->value.zset;
-    else
+    } else if (e->is_blob) {
+        value.blob = e->value.blob;
+        value.string = e->value.blob->bytes;
+    } else {
         value.string = (struct yn_bytes){e->value.string->data, e->value.string->len};
+    }
     return value;
 }
 
@@ -510,6 +520,7 @@ static struct entry *reshape(struct entry **link, bool has_expiry)
     e->next = old->next;
     e->value = old->value;
     e->type = old->type;
+    e->is_blob = old->is_blob;
     *link = e;
     free(old);
     return e;
@@ -595,6 +606,14 @@ bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset 
 bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry, int64_t now_ms)
 {
+    if (value.len >= BLOB_LEN_MIN) {
+        struct host_blob *blob = blob_new(value);
+        bool is_put =
+            blob != NULL && keyspace_put_blob(ks, key, blob, keep_expiry, now_ms);
+        if (blob != NULL && !is_put)
+            host_blob_drop(blob);
+        return is_put;
+    }
     struct string_value *string = malloc(sizeof *string + value.len);
     if (string == NULL)
         return false;
@@ -609,6 +628,19 @@ bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_byt
     value_free(e);
     e->type = HOST_STRING;
     e->value.string = string;
+    return true;
+}
+
+bool keyspace_put_blob(struct keyspace *ks, struct yn_bytes key, struct host_blob *blob,
+                       bool keep_expiry, int64_t now_ms)
+{
+    struct entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
+    if (e == NULL)
+        return false;
+    value_free(e);
+    e->type = HOST_STRING;
+    e->is_blob = true;
+    e->value.blob = blob;
     return true;
 }
 

@@ -30,6 +30,9 @@ bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset 
                        int64_t now_ms);
 bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry, int64_t now_ms);
+/* The same with the bytes of a blob, which is taken on success. */
+bool keyspace_put_blob(struct keyspace *ks, struct yn_bytes key, struct host_blob *blob,
+                       bool keep_expiry, int64_t now_ms);
 /* Removes the key. Returns false when there was none, or only an expired one. */
 bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
 /* Removes the key if it is expired. Returns true if it did. */

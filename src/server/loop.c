@@ -36,6 +36,7 @@ bool loop_init(struct loop *loop, struct server *server)
     stats_reset(&loop->stats);
     loop_update_clock(loop);
     loop->read_buf = malloc(LOOP_READ_BYTES);
+    batch_init(&loop->batch);
     loop->arena = cmd_arena_new();
     if (loop->read_buf == NULL || loop->arena == NULL || uv_loop_init(&loop->uv) != 0) {
         free(loop->read_buf);
@@ -51,6 +52,7 @@ void loop_clear(struct loop *loop)
 {
     uv_loop_close(&loop->uv);
     free(loop->read_buf);
+    batch_clear(&loop->batch);
     cmd_arena_free(loop->arena);
     yn_buf_clear(&loop->spare_out);
     yn_buf_clear(&loop->scrap);

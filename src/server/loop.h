@@ -11,6 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "core/buf.h"
+#include "server/batch.h"
 #include "server/list.h"
 #include "server/stats.h"
 
@@ -33,6 +34,7 @@ struct loop {
     struct yn_buf spare_out; /* lent to the connection that has its turn */
     struct yn_buf scrap;     /* replies nobody wants (CLIENT REPLY OFF) */
     struct cmd_arena *arena;
+    struct batch batch; /* of the connection whose turn it is */
 
     struct stats stats;
     uint64_t mono_ns; /* monotonic clock at the end of the last command */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/kernel.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -69,6 +70,26 @@ static bool prepare(const struct config *config, char *error)
     return true;
 }
 
+/* The engine passes over a wish for kernels that it cannot meet; here it is said. */
+static bool check_kernel(char *error)
+{
+    const char *wanted = getenv("YONDER_KERNEL");
+    if (wanted == NULL || *wanted == '\0')
+        return true;
+    if (!yn_kernel_is_name(wanted)) {
+        snprintf(error, CONFIG_ERROR_MAX,
+                 "environment variable YONDER_KERNEL: \"%.40s\" is none of scalar, avx2, "
+                 "avx512",
+                 wanted);
+        return false;
+    }
+    if (yn_kernel_find(wanted) == NULL)
+        log_warning("this processor cannot run the kernels \"%s\" that YONDER_KERNEL "
+                    "names, using \"%s\"",
+                    wanted, yn_kernel()->name);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static struct server server;
@@ -82,7 +103,8 @@ int main(int argc, char **argv)
     }
     if (!config_init(&config))
         return fail("out of memory");
-    if (!load(&server, &config, argc, argv, error) || !prepare(&config, error)) {
+    if (!load(&server, &config, argc, argv, error) || !prepare(&config, error) ||
+        !check_kernel(error)) {
         config_clear(&config);
         return fail(error);
     }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/blob.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/log.h"
@@ -27,6 +28,8 @@
 #define CLEAN_PAUSE_MS 2
 /* Expired keys that are removed between two looks at the clock. */
 #define EXPIRE_BATCH 64
+/* How long the block of a large value is kept for the next one, at the least. */
+#define TRIM_NS ((uint64_t)1000 * 1000 * 1000)
 
 /* ---- start ---- */
 
@@ -148,6 +151,7 @@ static void sample_rates(struct server *server)
 
 static void collect_all(struct server *server)
 {
+    blob_trim(true);
     for (size_t i = 0; i < server->n_databases; i++) {
         while (!keyspace_collect(server->databases[i]))
             continue;
@@ -169,6 +173,15 @@ bool server_check_memory(struct server *server)
     return server->is_over_memory;
 }
 
+/* About once a second. */
+static void trim(struct server *server)
+{
+    if (server->loop.mono_ns - server->trimmed_ns < TRIM_NS)
+        return;
+    server->trimmed_ns = server->loop.mono_ns;
+    blob_trim(false);
+}
+
 static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
@@ -179,6 +192,7 @@ static void on_cron(uv_timer_t *timer)
     loop_visit_conns(&server->loop, server->config.hz);
     server_check_memory(server);
     sample_rates(server);
+    trim(server);
 }
 
 static void start_cron(struct server *server)
@@ -325,5 +339,6 @@ void server_clear(struct server *server)
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);
     free(server->databases);
+    blob_trim(true);
     config_clear(&server->config);
 }

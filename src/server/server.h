@@ -56,6 +56,7 @@ struct server {
     uint64_t stop_began_ns;
 
     /* sampled by the cron */
+    uint64_t trimmed_ns;
     uint64_t sample_ns, sample_commands, sample_in, sample_out;
     double ops_per_s, in_kb_per_s, out_kb_per_s;
 };

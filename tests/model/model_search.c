@@ -427,6 +427,27 @@ static void compare_runs(struct yn_search *search, const struct yn_query *query,
         MODEL_FAIL("runs end at %zu of %zu", at, n);
 }
 
+static void compare_many(struct yn_search *search, const struct yn_query *query,
+                         const struct point *wanted, size_t n)
+{
+    struct yn_hits hits;
+    size_t at = 0;
+    while (yn_search_next_hits(search, &hits)) {
+        for (size_t k = 0; k < hits.n; k++, at++) {
+            char wire[64];
+            size_t len = at < n ? yn_wire_format(name_of(&wanted[at]), wire) : 0;
+            if (at >= n || hits.wire[k].len != len ||
+                memcmp(hits.wire[k].data, wire, len) != 0 ||
+                !is_distance(query, hits.distance_m[k], wanted[at].distance_m)) {
+                describe(query);
+                MODEL_FAIL("result %zu of many differs", at);
+            }
+        }
+    }
+    if (at != n || hits.n != 0)
+        MODEL_FAIL("results end at %zu of %zu", at, n);
+}
+
 static void search_once(struct rng *rng, const struct yn_view *view,
                         const struct data *data, enum kind kind, struct point *wanted)
 {
@@ -440,10 +461,13 @@ static void search_once(struct rng *rng, const struct yn_view *view,
         describe(&query);
         MODEL_FAIL("%zu results, not %zu", yn_search_count(search), n);
     }
-    if (rng_below(rng, 2))
+    size_t way = rng_below(rng, 3);
+    if (way == 0)
         compare_hits(search, &query, wanted, n);
-    else
+    else if (way == 1)
         compare_runs(search, &query, wanted, n);
+    else
+        compare_many(search, &query, wanted, n);
     yn_search_free(search);
 }
 

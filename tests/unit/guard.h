@@ -1,6 +1,6 @@
 /*
- * guard.h: memory whose end touches an unreadable page, so that a read past the end of an
- * input stops the test.
+ * guard.h: memory between two unreadable pages, so that a read past the end of an input,
+ * or before its start, stops the test.
  */
 #ifndef GUARD_H
 #define GUARD_H
@@ -24,10 +24,12 @@ static inline struct guard guard_new(size_t len)
 {
     size_t page = guard_page_len();
     struct guard guard = {NULL, (len + page - 1) / page * page};
-    guard.base = mmap(NULL, guard.len + page, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert(guard.base != MAP_FAILED);
-    int failed = mprotect(guard.base + guard.len, page, PROT_NONE);
+    char *start = mmap(NULL, guard.len + 2 * page, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert(start != MAP_FAILED);
+    guard.base = start + page;
+    int failed = mprotect(start, page, PROT_NONE) |
+                 mprotect(guard.base + guard.len, page, PROT_NONE);
     assert(failed == 0);
     (void)failed;
     return guard;
@@ -35,15 +37,21 @@ static inline struct guard guard_new(size_t len)
 
 static inline void guard_free(struct guard *guard)
 {
-    munmap(guard->base, guard->len + guard_page_len());
+    munmap(guard->base - guard_page_len(), guard->len + 2 * guard_page_len());
     guard->base = NULL;
+}
+
+/* Where `len` bytes have to start so that they end the guarded memory. */
+static inline char *guard_tail(const struct guard *guard, size_t len)
+{
+    assert(len <= guard->len);
+    return guard->base + guard->len - len;
 }
 
 /* Copies bytes to the end of the guarded memory. */
 static inline char *guard_put(struct guard *guard, const char *bytes, size_t len)
 {
-    assert(len <= guard->len);
-    char *to = guard->base + guard->len - len;
+    char *to = guard_tail(guard, len);
     if (len > 0)
         memcpy(to, bytes, len);
     return to;

@@ -15,8 +15,16 @@ struct fake_key {
     struct yn_buf name;
     enum host_type type; /* HOST_NONE: the slot is free */
     struct yn_zset *zset;
-    struct yn_buf string;
+    struct host_blob *blob; /* HOST_STRING */
     int64_t expiry_ms;
+};
+
+/* Every string is one; commands are told so from this length on. */
+#define BLOB_LEN_MIN 64
+struct host_blob {
+    size_t n_holders;
+    size_t len;
+    char bytes[];
 };
 
 struct host {
@@ -85,7 +93,9 @@ static void drop_value(struct fake_key *key)
 {
     yn_zset_free(key->zset);
     key->zset = NULL;
-    yn_buf_clear(&key->string);
+    if (key->blob != NULL)
+        host_blob_drop(key->blob);
+    key->blob = NULL;
     key->type = HOST_NONE;
 }
 
@@ -337,6 +347,11 @@ void host_reply_distance(struct host *h, double distance)
     yn_write_bulk(&h->reply, (struct yn_bytes){text, len});
 }
 
+void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
+{
+    yn_write_hits(&h->reply, hits, unit_m);
+}
+
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)
 {
     (void)n;
@@ -361,6 +376,17 @@ void host_count_search(struct host *h, const struct yn_search *search)
 }
 
 /* ---- host.h: keys ---- */
+
+void host_blob_hold(struct host_blob *blob)
+{
+    blob->n_holders++;
+}
+
+void host_blob_drop(struct host_blob *blob)
+{
+    if (--blob->n_holders == 0)
+        free(blob);
+}
 
 static bool names_key(const struct fake_key *key, struct yn_bytes name)
 {
@@ -408,9 +434,12 @@ struct host_value host_key_read(struct host *h, struct yn_bytes name)
     const struct fake_key *key = find_key(h, name);
     if (key == NULL)
         return (struct host_value){.type = HOST_NONE};
-    return (struct host_value){.type = key->type,
-                               .zset = key->zset,
-                               .string = {key->string.data, key->string.len}};
+    struct host_value value = {.type = key->type, .zset = key->zset};
+    if (key->blob != NULL)
+        value.string = (struct yn_bytes){key->blob->bytes, key->blob->len};
+    if (value.string.len >= BLOB_LEN_MIN)
+        value.blob = key->blob;
+    return value;
 }
 
 struct host_value host_key_write(struct host *h, struct yn_bytes name)
@@ -434,10 +463,15 @@ bool host_key_put_string(struct host *h, struct yn_bytes name, struct yn_bytes v
 {
     if (h->fails_puts)
         return false;
+    struct host_blob *blob = malloc(sizeof *blob + value.len);
+    if (blob == NULL)
+        return false;
+    *blob = (struct host_blob){.n_holders = 1, .len = value.len};
+    if (value.len > 0)
+        memcpy(blob->bytes, value.data, value.len);
     struct fake_key *key = slot_for(h, name);
     key->type = HOST_STRING;
-    yn_buf_init(&key->string);
-    yn_buf_append(&key->string, value.data, value.len);
+    key->blob = blob;
     if (!keep_expiry)
         key->expiry_ms = -1;
     return true;

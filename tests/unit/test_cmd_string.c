@@ -42,6 +42,34 @@ static void test_conditions(void **state)
     check_reply(f, "TYPE z", "+zset|");
 }
 
+static void replace_value(struct fake *f, void *ctx)
+{
+    struct host *h = fake_host(f);
+    (void)ctx;
+    assert_true(host_key_put_string(h, (struct yn_bytes){"s", 1},
+                                    (struct yn_bytes){"new", 3}, false));
+}
+
+/* A large value is sent in steps, and stays what it was. */
+static void test_get_in_steps(void **state)
+{
+    static const char text[] =
+        "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
+    char line[128], want[128];
+    struct fake *f = *state;
+    snprintf(line, sizeof line, "SET s %s", text);
+    snprintf(want, sizeof want, "$%zu|%s|", sizeof text - 1, text);
+    for (size_t budget = 1; budget <= sizeof text; budget++) {
+        fake_set_jobs(f, budget, true, replace_value, NULL);
+        check_reply(f, line, "+OK|");
+        check_reply(f, "GET s", want);
+        assert_int_equal(fake_job_steps(f), (sizeof text - 1 + budget - 1) / budget);
+    }
+    fake_set_jobs(f, SIZE_MAX, false, NULL, NULL);
+    check_reply(f, line, "+OK|");
+    check_reply(f, "GET s", want);
+}
+
 static void test_expiry(void **state)
 {
     struct fake *f = *state;
@@ -94,9 +122,8 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_set_get),
-        check_test(test_conditions),
-        check_test(test_expiry),
+        check_test(test_set_get),      check_test(test_conditions),
+        check_test(test_get_in_steps), check_test(test_expiry),
         check_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

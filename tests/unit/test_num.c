@@ -9,6 +9,7 @@
 #include "core/decimal.h"
 #include "core/geodesy.h"
 #include "core/num.h"
+#include "core/num_digits.h"
 #include "num_check.h"
 
 static uint64_t random_state;
@@ -256,7 +257,53 @@ static void test_other_layouts(void **state)
     expect_text(yn_num_format_distance, 1e33, "9.9999999999999995e+32");
 }
 
+/* Both halves of eight digits, exhaustively; they do not meet in the arithmetic. */
+static void test_eight_digits(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half < 10000; half++) {
+        const uint32_t others[] = {0, 9999, (uint32_t)(next_random() % 10000)};
+        for (size_t i = 0; i < 6; i++) {
+            uint32_t other = others[i / 2];
+            uint32_t value = i % 2 ? half * 10000 + other : other * 10000 + half;
+            char want[24], text[24];
+            memset(text, 'x', sizeof text);
+            yn_digits_write(text, value, 8);
+            snprintf(want, sizeof want, "%08u", value);
+            assert_memory_equal(text, want, 8);
+            assert_int_equal(text[8], 'x');
+        }
+    }
+}
+
 /* Found by comparing the two ways of rounding: printf gives the neighbour for each. */
+/* One in 13 of all distances that have four digits before the point, and the edges. */
+static void test_distances_below_10000(void **state)
+{
+    (void)state;
+    char text[YN_NUM_TEXT_MAX], want[32];
+    for (uint64_t scaled = 0; scaled <= 100000010; scaled += scaled < 99999900 ? 13 : 1) {
+        double value = (double)scaled / 10000.0;
+        assert_true(llrint(value * 10000.0) == (long long)scaled);
+        size_t len = yn_num_format_distance(value, text);
+        /* right digits: read back without the point, and laid out as "%d.%04d" */
+        uint64_t read = 0;
+        for (size_t i = 0; i < len; i++)
+            read = text[i] == '.' ? read : read * 10 + (uint64_t)(text[i] - '0');
+        size_t n_whole = scaled < 100000000
+                             ? (size_t)(scaled >= 100000) + (scaled >= 1000000) +
+                                   (scaled >= 10000000) + 1
+                             : 5;
+        if (read != scaled || len != n_whole + 5 || text[n_whole] != '.')
+            fail_msg("%.17g: %.*s", value, (int)len, text);
+        if (scaled % 1009 == 0) {
+            snprintf(want, sizeof want, "%.4f", value);
+            assert_int_equal(len, strlen(want));
+            assert_memory_equal(text, want, len);
+        }
+    }
+}
+
 static void test_distance_is_not_printf(void **state)
 {
     (void)state;
@@ -631,7 +678,9 @@ int main(void)
         cmocka_unit_test(test_int64_random),
         cmocka_unit_test(test_shortest_layout),
         cmocka_unit_test(test_other_layouts),
+        cmocka_unit_test(test_eight_digits),
         cmocka_unit_test(test_distance_is_not_printf),
+        cmocka_unit_test(test_distances_below_10000),
         cmocka_unit_test(test_formats_random),
         cmocka_unit_test(test_shortest_of_coordinates),
         cmocka_unit_test(test_fixed17_of_coordinates),

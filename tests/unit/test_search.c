@@ -228,7 +228,8 @@ static void any_takes_the_first_of_the_unsorted_order(void **state)
     yn_zset_free(set);
 }
 
-/* Runs of wire bytes and single hits may be mixed; together they are every hit once. */
+/* Runs of wire bytes, single hits and many at a time may be mixed; together they are
+ * every hit once. */
 static void runs_and_hits_mixed(void **state)
 {
     (void)state;
@@ -249,14 +250,21 @@ static void runs_and_hits_mixed(void **state)
                                  .order = (enum yn_order)order};
         struct yn_search *search;
         struct yn_hit hit;
+        struct yn_hits hits;
         struct yn_run run;
         size_t n = 0;
         assert_int_equal(yn_search_new(yn_zset_view(set), &query, &search), YN_OK);
         while (true) {
-            if (rng_below(&rng, 2)) {
+            size_t way = rng_below(&rng, 32);
+            if (way < 16) {
                 if (!yn_search_next(search, &hit))
                     break;
                 n++;
+            } else if (way == 16) {
+                if (!yn_search_next_hits(search, &hits))
+                    break;
+                assert_true(hits.wire[hits.n - 1].data[0] == '$');
+                n += hits.n;
             } else {
                 if (!yn_search_next_run(search, &run))
                     break;
@@ -268,6 +276,8 @@ static void runs_and_hits_mixed(void **state)
         assert_int_equal(n, yn_search_count(search));
         assert_false(yn_search_next(search, &hit));
         assert_false(yn_search_next_run(search, &run));
+        assert_false(yn_search_next_hits(search, &hits));
+        assert_int_equal(hits.n, 0);
         yn_search_free(search);
     }
     yn_zset_free(set);

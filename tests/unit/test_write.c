@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "core/num.h"
 #include "fail_alloc.h"
 #include "resp/reply.h"
 
@@ -225,6 +226,43 @@ static void test_allocation_failure(void **state)
     yn_buf_clear(&out);
 }
 
+/* Members of all lengths up to 300, each with a distance, as the single writers do it. */
+static void test_hits(void **state)
+{
+    (void)state;
+    static const double distances[] = {
+        0,        0.00005,    0.4,        9.99995,    9.99996,   12.3456,    99.99994,
+        999.9999, 1000,       9999.9998,  9999.99989, 9999.9999, 9999.99991, 9999.99996,
+        10000,    99999.9999, 1234567.89, 20015086.7, 1e15,      1e40,       6e7};
+    enum { N = sizeof distances / sizeof distances[0] };
+    struct yn_buf out, wire, want;
+    yn_buf_init(&out);
+    yn_buf_init(&wire);
+    yn_buf_init(&want);
+    for (size_t len = 0; len <= 300; len++) {
+        char member[300], text[YN_NUM_TEXT_MAX];
+        memset(member, 'a' + (int)(len % 26), sizeof member);
+        yn_buf_reset(&wire, SIZE_MAX);
+        yn_write_bulk(&wire, (struct yn_bytes){member, len});
+        struct yn_bytes wires[N];
+        yn_buf_reset(&want, SIZE_MAX);
+        for (size_t i = 0; i < N; i++) {
+            wires[i] = (struct yn_bytes){wire.data, wire.len};
+            yn_write_array(&want, 2);
+            yn_buf_append(&want, wire.data, wire.len);
+            size_t n = yn_num_format_distance(distances[i] / 0.3048, text);
+            yn_write_bulk(&want, (struct yn_bytes){text, n});
+        }
+        struct yn_hits hits = {N, wires, distances};
+        yn_write_hits(&out, &hits, 0.3048);
+        assert_int_equal(out.len, want.len);
+        assert_memory_equal(out.data, want.data, want.len);
+        yn_buf_clear(&out); /* so that a write beyond the room taken is noticed */
+    }
+    yn_buf_clear(&wire);
+    yn_buf_clear(&want);
+}
+
 static void test_steady_state_allocates_nothing(void **state)
 {
     (void)state;
@@ -292,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_aggregates),
         cmocka_unit_test(test_header_numbers),
         cmocka_unit_test(test_allocation_failure),
+        cmocka_unit_test(test_hits),
         cmocka_unit_test(test_steady_state_allocates_nothing),
         cmocka_unit_test(test_reads_back),
     };

@@ -95,6 +95,11 @@ class TestStart:
         path = "/no/such/folder/at/all/s.sock"
         assert path in self.refused("--port", "0", "--unixsocket", path)
 
+    def test_unknown_kernel(self, monkeypatch):
+        monkeypatch.setenv("YONDER_KERNEL", "avx1024")
+        message = self.refused("--port", "0")
+        assert "YONDER_KERNEL" in message and "avx1024" in message
+
     def test_option_without_value(self):
         assert "port" in self.refused("--port")
 
@@ -111,6 +116,18 @@ class TestStart:
         for option in ("--version", "--help"):
             done = run_server(option)
             assert done.returncode == 0 and "onder" in done.stdout
+
+
+@only_yonder
+@pytest.mark.parametrize("kernel", ["scalar", "avx2", "avx512", ""])
+def test_kernel_wanted(start, monkeypatch, kernel):
+    """The wish is met, or the log says why not."""
+    monkeypatch.setenv("YONDER_KERNEL", kernel)
+    server = start.subject()
+    with server.connect() as conn:
+        info = conn.command("INFO", "server")
+    is_met = kernel == "" or f"yonder_kernel:{kernel}\r\n".encode() in info
+    assert is_met != ("YONDER_KERNEL" in server.log_text())
 
 
 @only_yonder

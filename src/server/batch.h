@@ -1,0 +1,55 @@
+/*
+ * batch.h: the next complete requests of a connection, parsed before the first of them
+ * runs, so that what all of them will read can be fetched from memory side by side.
+ *
+ * A look-up in a large set waits for memory about six times, one after the other; sixteen
+ * look-ups that wait together take little longer than one. Requests that come one at a
+ * time pass through as they are.
+ *
+ * A loop has one batch, for the connection whose turn it is. A request that is not
+ * complete yet stays with its connection.
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include "cmd/cmd.h"
+#include "resp/request.h"
+
+#define BATCH_MAX 16
+#define BATCH_MEMBERS_MAX 64 /* looked up ahead, of all requests together */
+
+struct batch {
+    struct yn_request request[BATCH_MAX];
+    const struct cmd_spec *spec[BATCH_MAX]; /* as far as known; for cmd_call.spec */
+    struct cmd_ahead ahead[BATCH_MAX];      /* for cmd_call.ahead */
+    double scores[BATCH_MEMBERS_MAX];
+    size_t n;
+};
+
+void batch_init(struct batch *batch);
+void batch_clear(struct batch *batch);
+
+/*
+ * Parses up to n_max (1..BATCH_MAX) requests. `started` is the connection's: it may hold
+ * the beginning of the first one, and gets that of the last. data, len: all bytes from
+ * the start of the first request on. Returns YN_REQUEST_DONE when there is at least one
+ * request, and otherwise what has become of the first: YN_REQUEST_MORE or
+ * YN_REQUEST_ERROR, with `error` or `need` in `started`. An error behind complete requests
+ * is found again when they are done. Empty requests are counted, with argc 0.
+ */
+enum yn_request_status batch_parse(struct batch *batch, struct yn_request *started,
+                                   const char *data, size_t len,
+                                   const struct yn_request_limits *limits, size_t n_max);
+
+/* Forgets the requests. */
+void batch_drop(struct batch *batch);
+
+/* Looks up ahead what the requests name: commands, and members of sets. data: as for
+ * batch_parse. */
+struct keyspace;
+void batch_look_ahead(struct batch *batch, const char *data,
+                      const struct keyspace *keyspace, int64_t now_ms);
+/* The sets may have changed: forgets the scores. */
+void batch_forget_scores(struct batch *batch);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * blob.h: the bytes of a large string value, which a reply under way may hold beside the
+ * key: the key can get another value, or go, while a client still reads the old one.
+ *
+ * A blob either follows its header in one block, or owns the block that it came in: the
+ * input buffer of a connection, whose other bytes (the request's words) stay with it.
+ *
+ * The block of the last large blob that went is kept for a moment, for the next request
+ * of that size: making all its pages anew would cost the kernel more time than to fill
+ * them.
+ *
+ * All of this is for one thread.
+ */
+#ifndef BLOB_H
+#define BLOB_H
+
+#include "cmd/host.h"
+
+/* Strings from here on are blobs. */
+#define BLOB_LEN_MIN ((size_t)64 * 1024)
+
+struct host_blob {
+    size_t n_holders;
+    struct yn_bytes bytes;
+    char *block; /* malloc'ed, has the bytes in it; NULL: they follow */
+    size_t block_len;
+};
+
+/* A copy of the bytes. Held once; NULL when out of memory. */
+struct host_blob *blob_new(struct yn_bytes bytes);
+/* The bytes in a malloc'ed block, which the blob owns from now on. Held once; NULL when
+ * out of memory: then the block is still the caller's. */
+struct host_blob *blob_new_taking(char *block, size_t block_len, struct yn_bytes bytes);
+
+/* Hands out the block that is kept if it has at least `len` bytes and not many more.
+ * NULL: none. To be freed by the caller. */
+char *blob_reuse(size_t len, size_t *out_len);
+/* Frees the block that is kept, at once or if it has been so since the last call. */
+void blob_trim(bool at_once);
+
+#endif
