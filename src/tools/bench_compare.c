@@ -125,7 +125,7 @@ static bool choose_rows(struct compare *compare)
         struct bench_result *result = &report->results[report->n_results++];
         result->row = row;
         result->candidates = result->tested = result->leaves = -1;
-        result->command = bench_session_put_sizes(session, row->command);
+        result->command = bench_fill_sizes(&session->fill, row->command);
         is_fine = result->command != NULL;
     }
     if (compare->test != NULL)
@@ -319,7 +319,7 @@ static bool open_suite(struct compare *compare)
     }
     uint64_t n_rounds =
         compare->n_rounds > 0 ? compare->n_rounds : session->suite.n_rounds;
-    session->places = compare->places;
+    session->fill = (struct bench_fill){compare->n_points, compare->places};
     session->report.suite = session->suite.name;
     session->report.n_points = compare->n_points;
     session->report.n_rounds = (unsigned)n_rounds;

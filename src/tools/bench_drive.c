@@ -45,12 +45,14 @@ static const char usage[] =
     "The row \"load\" is the loading itself, again and again until the time is over.\n";
 
 struct drive {
+    struct bench_fill fill;
+    struct bench_suite suite;
     const struct bench_row *row;
     struct cli_options server;
-    uint64_t n_points, n_requests;
+    uint64_t n_requests;
     double duration_s;
     bool is_load_only, is_no_load, is_json;
-    const char *cpus, *places;
+    const char *cpus;
 };
 
 static bool fail(const char *what, const char *why)
@@ -81,28 +83,20 @@ static bool load_key(const struct drive *drive, uint64_t *n)
 {
     if (drive->row->key == NULL)
         return true;
-    const struct bench_key *key = bench_fill_find_key(drive->row->key);
+    const struct bench_key *key = bench_suite_find_key(&drive->suite, drive->row->key);
     struct bench_feed feed;
-    uint64_t n_elements = 0;
     if (key == NULL)
         return fail(drive->row->name, "its key is not known");
-    bool is_fine =
-        bench_feed_open(&feed, &drive->server) && drop_key(&feed, key->name) &&
-        bench_fill_key(key, drive->n_points, drive->places, &feed, &n_elements);
+    bool is_fine = bench_feed_open(&feed, &drive->server) && drop_key(&feed, key->name) &&
+                   bench_fill_key(&drive->fill, key, &feed, NULL, NULL);
     if (!is_fine)
         fail(key->name, feed.error);
-    *n += n_elements;
+    *n += bench_fill_count(&drive->fill, key);
     bench_feed_close(&feed);
     return is_fine;
 }
 
 /* ---- the load ----------------------------------------------------------- */
-
-static bool is_search(const char *command)
-{
-    return strncmp(command, "GEOSEARCH", strlen("GEOSEARCH")) == 0 ||
-           strncmp(command, "GEORADIUS", strlen("GEORADIUS")) == 0;
-}
 
 /* A command's requests, one ring a thread. */
 struct requests {
@@ -116,13 +110,13 @@ static bool open_requests(struct requests *requests, const struct drive *drive,
                           const char *command, unsigned n_threads, size_t pipeline)
 {
     const struct bench_row *row = drive->row;
-    uint64_t n = row->ring > 0        ? row->ring
-                 : is_search(command) ? RING_SEARCH
-                                      : RING_POINT;
+    uint64_t n = row->ring > 0                  ? row->ring
+                 : bench_row_is_search(command) ? RING_SEARCH
+                                                : RING_POINT;
     memset(requests, 0, sizeof *requests);
     if (drive->n_requests > 0 && drive->n_requests < n)
         n = drive->n_requests;
-    if (!bench_fill_open(&requests->template, command, drive->n_points, drive->places,
+    if (!bench_fill_open(&drive->fill, &requests->template, command, NULL,
                          &requests->text)) {
         fail(row->name, requests->template.error);
         free(requests->text);
@@ -220,8 +214,8 @@ static bool run_requests(const struct drive *drive, struct figures *figures)
     figures->bytes = (double)result.bytes_in;
     if (is_fine && result.n_nulls > 0)
         return fail(row->name, "nulls in the replies: members are missing");
-    if (is_fine && result.n_empty == result.n_replies && is_search(row->command) &&
-        !row->is_empty)
+    if (is_fine && result.n_empty == result.n_replies &&
+        bench_row_is_search(row->command) && !row->is_empty)
         return fail(row->name, "all replies are empty: the key is missing");
     return is_fine;
 }
@@ -316,21 +310,22 @@ static bool check(const struct drive *drive, const char *name)
 
 int bench_drive_main(int argc, char **argv)
 {
-    struct drive drive = {.n_points = POINTS_DEFAULT, .duration_s = DURATION_DEFAULT_S};
+    struct drive drive = {.fill.n_points = POINTS_DEFAULT,
+                          .duration_s = DURATION_DEFAULT_S};
     bench_args_init_server(&drive.server);
     const struct bench_arg table[] = {
         {"-h", NULL, BENCH_ARG_TEXT, &drive.server.host},
         {"-p", NULL, BENCH_ARG_INT, &drive.server.port},
         {"-s", NULL, BENCH_ARG_TEXT, &drive.server.socket_path},
         {"-a", NULL, BENCH_ARG_TEXT, &drive.server.password},
-        {"--points", NULL, BENCH_ARG_COUNT, &drive.n_points},
+        {"--points", NULL, BENCH_ARG_COUNT, &drive.fill.n_points},
         {"-d", "--duration", BENCH_ARG_NUMBER, &drive.duration_s},
         {"-n", "--requests", BENCH_ARG_COUNT, &drive.n_requests},
         {"--load-only", NULL, BENCH_ARG_FLAG, &drive.is_load_only},
         {"--no-load", NULL, BENCH_ARG_FLAG, &drive.is_no_load},
         {"--cpus", NULL, BENCH_ARG_TEXT, &drive.cpus},
         {"--json", NULL, BENCH_ARG_FLAG, &drive.is_json},
-        {"--places", NULL, BENCH_ARG_TEXT, &drive.places},
+        {"--places", NULL, BENCH_ARG_TEXT, &drive.fill.places},
         {0},
     };
     int first;
@@ -346,8 +341,12 @@ int bench_drive_main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    drive.row = bench_fill_row(argv[first]);
-    if (!check(&drive, argv[first]))
+    if (!bench_suite_open(&drive.suite, "geo", drive.fill.n_points))
         return 2;
-    return drive_row(&drive) ? 0 : 1;
+    drive.row = bench_suite_find_row(&drive.suite, argv[first]);
+    int status = 2;
+    if (check(&drive, argv[first]))
+        status = drive_row(&drive) ? 0 : 1;
+    bench_suite_close(&drive.suite);
+    return status;
 }

@@ -6,41 +6,23 @@
 #include <string.h>
 
 #include "tools/bench_args.h"
-#include "tools/bench_dump.h"
 
 #define FLEET_MIN 1000u
 #define FLEET_MAX 4000000u
 #define WORDS_MAX 64
 #define BATCH 100
+#define PUSH_LEN ((size_t)256 * 1024)
 
-const struct bench_row *bench_fill_row(const char *name)
+char *bench_fill_sizes(const struct bench_fill *fill, const char *text)
 {
-    for (size_t i = 0; i < bench_n_rows; i++) {
-        if (strcmp(bench_rows[i].name, name) == 0)
-            return &bench_rows[i];
-    }
-    return NULL;
-}
-
-const struct bench_key *bench_fill_find_key(const char *name)
-{
-    for (size_t i = 0; i < bench_n_keys; i++) {
-        if (strcmp(bench_keys[i].name, name) == 0)
-            return &bench_keys[i];
-    }
-    return NULL;
-}
-
-char *bench_fill_sizes(const char *text, uint64_t n_points)
-{
-    uint64_t fleet = n_points / 5;
+    uint64_t fleet = fill->n_points / 5;
     fleet = fleet < FLEET_MIN ? FLEET_MIN : fleet > FLEET_MAX ? FLEET_MAX : fleet;
     char *out = malloc(strlen(text) * 12 + 1), *to = out;
     if (out == NULL)
         return NULL;
     for (const char *p = text; *p != '\0'; p++) {
         if (p[0] == '@' && (p[1] == 'N' || p[1] == 'F')) {
-            to += sprintf(to, "%" PRIu64, p[1] == 'N' ? n_points : fleet);
+            to += sprintf(to, "%" PRIu64, p[1] == 'N' ? fill->n_points : fleet);
             p++;
         } else {
             *to++ = *p;
@@ -50,13 +32,18 @@ char *bench_fill_sizes(const char *text, uint64_t n_points)
     return out;
 }
 
-bool bench_fill_open(struct bench_template *template, const char *command,
-                     uint64_t n_points, const char *places, char **out_text)
+bool bench_fill_open(const struct bench_fill *fill, struct bench_template *template,
+                     const char *command, const char *more, char **out_text)
 {
-    char *words[WORDS_MAX], *rest = NULL;
+    char *words[WORDS_MAX], *rest = NULL, *joined = NULL;
     int n = 0;
     memset(template, 0, sizeof *template);
-    *out_text = bench_fill_sizes(command, n_points);
+    *out_text = NULL;
+    if (asprintf(&joined, "%s %s", command, more != NULL ? more : "") < 0)
+        joined = NULL;
+    if (joined != NULL)
+        *out_text = bench_fill_sizes(fill, joined);
+    free(joined);
     if (*out_text == NULL) {
         snprintf(template->error, sizeof template->error, "out of memory");
         return false;
@@ -64,16 +51,26 @@ bool bench_fill_open(struct bench_template *template, const char *command,
     for (char *word = strtok_r(*out_text, " ", &rest); word != NULL && n < WORDS_MAX;
          word = strtok_r(NULL, " ", &rest))
         words[n++] = word;
-    return bench_template_open(template, n, words, places);
+    return bench_template_open(template, n, words, fill->places);
 }
 
-static bool feed_template(const struct bench_key *key, uint64_t n_points, uint64_t n,
-                          const char *places, struct bench_feed *feed)
+uint64_t bench_fill_count(const struct bench_fill *fill, const struct bench_key *key)
+{
+    uint64_t n = 0;
+    char *size = bench_fill_sizes(fill, key->size);
+    if (size == NULL || !bench_args_parse_count(size, &n))
+        n = 0;
+    free(size);
+    return n;
+}
+
+static bool feed_template(const struct bench_fill *fill, const struct bench_key *key,
+                          uint64_t n, struct bench_feed *feed)
 {
     struct bench_template template;
     struct bench_ring ring;
     char *text;
-    if (!bench_fill_open(&template, key->template, n_points, places, &text)) {
+    if (!bench_fill_open(fill, &template, key->template, NULL, &text)) {
         snprintf(feed->error, sizeof feed->error, "%s", template.error);
         free(text);
         return false;
@@ -86,7 +83,7 @@ static bool feed_template(const struct bench_key *key, uint64_t n_points, uint64
         yn_buf_append(&feed->out, ring.bytes.data + ring.starts[i],
                       ring.starts[i + 1] - ring.starts[i]);
         feed->n_sent += ring.pipeline;
-        is_fine = feed->out.len < 256 * 1024 || bench_feed_push(feed, 128 * 1024);
+        is_fine = feed->out.len < PUSH_LEN || bench_feed_push(feed, PUSH_LEN / 2);
     }
     is_fine = is_fine && bench_feed_finish(feed);
     bench_ring_clear(&ring);
@@ -95,24 +92,22 @@ static bool feed_template(const struct bench_key *key, uint64_t n_points, uint64
     return is_fine;
 }
 
-bool bench_fill_key(const struct bench_key *key, uint64_t n_points, const char *places,
-                    struct bench_feed *feed, uint64_t *out_n)
+bool bench_fill_key(const struct bench_fill *fill, const struct bench_key *key,
+                    struct bench_feed *feed, bench_dump_fn show, void *show_ctx)
 {
-    char *size = bench_fill_sizes(key->size, n_points);
-    bool is_fine = size != NULL && bench_args_parse_count(size, out_n);
-    free(size);
-    if (!is_fine) {
+    uint64_t n = bench_fill_count(fill, key);
+    struct bench_data data;
+    if (n == 0) {
         snprintf(feed->error, sizeof feed->error, "no size of key %s", key->name);
         return false;
     }
     if (key->set == NULL)
-        return feed_template(key, n_points, *out_n, places, feed);
-    struct bench_data data;
-    if (!bench_data_open(&data, key->set, *out_n, 1, places)) {
+        return feed_template(fill, key, n, feed);
+    if (!bench_data_open(&data, key->set, n, 1, fill->places)) {
         snprintf(feed->error, sizeof feed->error, "%s", data.error);
         return false;
     }
-    is_fine = bench_dump_load(feed, &data, key->name, NULL, NULL);
+    bool is_fine = bench_dump_load(feed, &data, key->name, show, show_ctx);
     bench_data_close(&data);
     return is_fine;
 }

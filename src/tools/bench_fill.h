@@ -4,26 +4,31 @@
 #ifndef BENCH_FILL_H
 #define BENCH_FILL_H
 
-#include "tools/bench_feed.h"
+#include "tools/bench_dump.h"
 #include "tools/bench_rows.h"
 #include "tools/bench_template.h"
 
-/* The row or key of a name, or NULL. */
-const struct bench_row *bench_fill_row(const char *name);
-const struct bench_key *bench_fill_find_key(const char *name);
+/* What a run is about. */
+struct bench_fill {
+    uint64_t n_points;
+    const char *places; /* see bench_places_open */
+};
 
-/* A text with @N and @F replaced, for so many points. The caller frees it. NULL: out of
- * memory. */
-char *bench_fill_sizes(const char *text, uint64_t n_points);
+/* A text with @N and @F replaced. The caller frees it. NULL: out of memory. */
+char *bench_fill_sizes(const struct bench_fill *fill, const char *text);
 
-/* Opens a template of words separated by blanks, sizes put in. *out_text holds the words:
- * it is freed after the template, and also when the opening failed (template->error). */
-bool bench_fill_open(struct bench_template *template, const char *command,
-                     uint64_t n_points, const char *places, char **out_text);
+/* Opens a template of words separated by blanks, those of `more` (may be NULL) behind
+ * those of command, sizes put in. *out_text holds the words: it is freed after the
+ * template, and also when the opening failed (template->error). */
+bool bench_fill_open(const struct bench_fill *fill, struct bench_template *template,
+                     const char *command, const char *more, char **out_text);
 
-/* Sends everything that makes a key, and waits until it is there. Returns false on
- * failure, told in feed->error. *out_n is the number of elements. */
-bool bench_fill_key(const struct bench_key *key, uint64_t n_points, const char *places,
-                    struct bench_feed *feed, uint64_t *out_n);
+/* How many elements a key has. 0: its size is no number. */
+uint64_t bench_fill_count(const struct bench_fill *fill, const struct bench_key *key);
+
+/* Sends everything that makes a key, and waits until it is there. `show` (may be NULL) is
+ * called for keys that are data sets. Returns false on failure, told in feed->error. */
+bool bench_fill_key(const struct bench_fill *fill, const struct bench_key *key,
+                    struct bench_feed *feed, bench_dump_fn show, void *show_ctx);
 
 #endif

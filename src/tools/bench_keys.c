@@ -6,14 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/bench_args.h"
-#include "tools/bench_dump.h"
 
 #define SETTLE_EVERY_MS 10
 #define SETTLE_SAME 5
 #define SETTLE_TRIES 500
 #define SETTLE_BYTES 4096.0
-#define PUSH_LEN ((size_t)256 * 1024)
 #define SHOW_EVERY_S 5
 /* A small set is measured in copies of so many points together: what a server keeps of
  * buffers and freed blocks is no part of it. */
@@ -21,32 +18,6 @@
 #define POINTS_OF_MEMORY 100000u /* fewer say little of the resident memory a point */
 
 /* ---- feeding -------------------------------------------------------------- */
-
-static bool feed_template(struct bench_session *session, const char *command, uint64_t n,
-                          struct bench_feed *feed)
-{
-    struct bench_template template = {0};
-    struct bench_ring ring;
-    char *text;
-    bool is_fine = bench_session_open_template(session, command, NULL, &template, &text);
-    if (!is_fine) {
-        snprintf(feed->error, sizeof feed->error, "%s", template.error);
-        free(text);
-        return false;
-    }
-    is_fine = bench_ring_fill(&ring, &template, 1, 0, n, n < 100 ? (size_t)n : 100);
-    for (size_t i = 0; is_fine && i < ring.n_batches; i++) {
-        yn_buf_append(&feed->out, ring.bytes.data + ring.starts[i],
-                      ring.starts[i + 1] - ring.starts[i]);
-        feed->n_sent += ring.pipeline;
-        is_fine = feed->out.len < PUSH_LEN || bench_feed_push(feed, PUSH_LEN / 2);
-    }
-    is_fine = is_fine && bench_feed_finish(feed);
-    bench_ring_clear(&ring);
-    bench_template_close(&template);
-    free(text);
-    return is_fine;
-}
 
 struct progress {
     const char *key, *server;
@@ -66,23 +37,6 @@ static bool show_load(void *ctx, uint64_t n_points)
             progress->server, share * 100,
             share > 0 ? (now - progress->start_s) * (1 - share) / share : 0);
     return true;
-}
-
-static bool feed_key(struct bench_session *session, const struct bench_key *key,
-                     uint64_t n, struct bench_server *server, struct bench_feed *feed)
-{
-    if (key->set == NULL)
-        return feed_template(session, key->template, n, feed);
-    struct bench_data data;
-    if (!bench_data_open(&data, key->set, n, 1, session->places)) {
-        snprintf(feed->error, sizeof feed->error, "%s", data.error);
-        return false;
-    }
-    double now = bench_session_clock_s();
-    struct progress progress = {key->name, server->name, data.n, now, now + SHOW_EVERY_S};
-    bool is_fine = bench_dump_load(feed, &data, key->name, show_load, &progress);
-    bench_data_close(&data);
-    return is_fine;
 }
 
 /* ---- one server ----------------------------------------------------------- */
@@ -148,7 +102,10 @@ static bool feed_copies(struct bench_session *session, const struct loading *loa
     for (uint64_t i = 0; i < loading->n_copies; i++) {
         struct bench_key copy = *loading->key;
         copy.name = copy_name(loading->key, i, name);
-        if (!feed_key(session, &copy, loading->n, server, feed))
+        double now = bench_session_clock_s();
+        struct progress progress = {copy.name, server->name, loading->n, now,
+                                    now + SHOW_EVERY_S};
+        if (!bench_fill_key(&session->fill, &copy, feed, show_load, &progress))
             return false;
     }
     return true;
@@ -224,14 +181,6 @@ static bool has_same_size(struct bench_session *session, const struct bench_key 
                               (long long)n[BENCH_THEIRS]);
 }
 
-static size_t find_key(const struct bench_suite *suite, const char *name)
-{
-    size_t i = 0;
-    while (i < suite->n_keys && strcmp(suite->keys[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 bool bench_keys_load(struct bench_session *session, struct bench_result *result)
 {
     static struct bench_side unwanted[BENCH_N_SIDES]; /* large */
@@ -239,16 +188,15 @@ bool bench_keys_load(struct bench_session *session, struct bench_result *result)
     struct bench_side *sides = row->is_load ? result->sides : unwanted;
     if (row->key == NULL)
         return true;
-    size_t i = find_key(&session->suite, row->key);
-    if (i == session->suite.n_keys)
+    const struct bench_key *key = bench_suite_find_key(&session->suite, row->key);
+    if (key == NULL)
         return bench_session_fail(result, "no key %s", row->key);
-    if (session->is_loaded[i] && !row->is_load)
+    bool *is_loaded = &session->is_loaded[key - session->suite.keys];
+    if (*is_loaded && !row->is_load)
         return true;
-    const struct bench_key *key = &session->suite.keys[i];
-    char *size_text = bench_session_put_sizes(session, key->size);
-    struct loading loading = {.key = key, .n_copies = 1};
-    bool is_fine = size_text != NULL && bench_args_parse_count(size_text, &loading.n);
-    free(size_text);
+    struct loading loading = {
+        .key = key, .n = bench_fill_count(&session->fill, key), .n_copies = 1};
+    bool is_fine = loading.n > 0;
     if (is_fine && row->is_load && key->set != NULL)
         loading.n_copies = (SMALL_LOADS + loading.n - 1) / loading.n;
     fprintf(stderr, "  loading %s: %" PRIu64 " members\n", key->name, loading.n);
@@ -257,24 +205,26 @@ bool bench_keys_load(struct bench_session *session, struct bench_result *result)
     if (!is_fine)
         return bench_session_fail(result, "could not load %s: %s", key->name,
                                   loading.error);
-    session->is_loaded[i] = true;
+    *is_loaded = true;
     return has_same_size(session, key, result);
 }
 
 void bench_keys_drop_unused(struct bench_session *session, size_t i)
 {
-    const char *key = session->report.results[i].row->key;
-    for (size_t j = i + 1; key != NULL && j < session->report.n_results; j++) {
+    const char *name = session->report.results[i].row->key;
+    if (name == NULL)
+        return;
+    for (size_t j = i + 1; j < session->report.n_results; j++) {
         const char *later = session->report.results[j].row->key;
-        if (later != NULL && strcmp(later, key) == 0)
+        if (later != NULL && strcmp(later, name) == 0)
             return;
     }
-    size_t k = key != NULL ? find_key(&session->suite, key) : session->suite.n_keys;
-    if (k == session->suite.n_keys || !session->is_loaded[k])
+    const struct bench_key *key = bench_suite_find_key(&session->suite, name);
+    if (key == NULL || !session->is_loaded[key - session->suite.keys])
         return;
-    char command[128];
-    snprintf(command, sizeof command, "DEL %s", key);
+    char command[NAME_MAX_LEN + 8];
+    snprintf(command, sizeof command, "DEL %s", name);
     for (int side = 0; side < BENCH_N_SIDES; side++)
         bench_server_do(&session->servers[side], command);
-    session->is_loaded[k] = false;
+    session->is_loaded[key - session->suite.keys] = false;
 }

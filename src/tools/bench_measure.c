@@ -101,8 +101,8 @@ static bool is_fine_load(struct bench_session *session, struct bench_result *res
         return bench_session_fail(result, "%s: %s", name, load->failure);
     if (load->n_nulls > 0)
         return bench_session_fail(result, "%s: %" PRIu64 " nulls", name, load->n_nulls);
-    if (load->n_empty == load->n_replies && bench_row_is_search(row) && !row->is_empty &&
-        !row->may_be_empty)
+    if (load->n_empty == load->n_replies && bench_row_is_search(row->command) &&
+        !row->is_empty && !row->may_be_empty)
         return bench_session_fail(result, "%s: all replies are empty", name);
     return true;
 }
@@ -200,9 +200,9 @@ bool bench_measure_row(struct bench_session *session, struct bench_result *resul
     struct bench_ring rings[BENCH_N_SIDES][THREADS_MAX] = {0};
     const struct bench_row *row = result->row;
     bool is_fine = true, is_shared = true;
-    uint64_t n = row->ring > 0              ? row->ring
-                 : bench_row_is_search(row) ? RING_SEARCH
-                                            : RING_POINT;
+    uint64_t n = row->ring > 0                       ? row->ring
+                 : bench_row_is_search(row->command) ? RING_SEARCH
+                                                     : RING_POINT;
     for (int side = 0; side < BENCH_N_SIDES && is_fine; side++) {
         const char *command = bench_session_command(session, row, side);
         is_shared = command == row->command;

@@ -217,8 +217,28 @@ void bench_suite_close(struct bench_suite *suite)
     memset(suite, 0, sizeof *suite);
 }
 
-bool bench_row_is_search(const struct bench_row *row)
+const struct bench_row *bench_suite_find_row(const struct bench_suite *suite,
+                                             const char *name)
 {
-    return strncmp(row->command, "GEOSEARCH", strlen("GEOSEARCH")) == 0 ||
-           strncmp(row->command, "GEORADIUS", strlen("GEORADIUS")) == 0;
+    for (size_t i = 0; i < suite->n_rows; i++) {
+        if (strcmp(suite->rows[i].name, name) == 0)
+            return &suite->rows[i];
+    }
+    return NULL;
+}
+
+const struct bench_key *bench_suite_find_key(const struct bench_suite *suite,
+                                             const char *name)
+{
+    for (size_t i = 0; i < suite->n_keys; i++) {
+        if (strcmp(suite->keys[i].name, name) == 0)
+            return &suite->keys[i];
+    }
+    return NULL;
+}
+
+bool bench_row_is_search(const char *command)
+{
+    return strncmp(command, "GEOSEARCH", strlen("GEOSEARCH")) == 0 ||
+           strncmp(command, "GEORADIUS", strlen("GEORADIUS")) == 0;
 }

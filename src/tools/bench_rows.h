@@ -67,7 +67,13 @@ void bench_suite_close(struct bench_suite *suite);
 /* The suite "growth": false when out of memory. */
 bool bench_growth_open(struct bench_suite *suite, uint64_t n_points);
 
-/* Does the row search, by a command of the GEOSEARCH or GEORADIUS family? */
-bool bench_row_is_search(const struct bench_row *row);
+/* The row or key of a name, or NULL. */
+const struct bench_row *bench_suite_find_row(const struct bench_suite *suite,
+                                             const char *name);
+const struct bench_key *bench_suite_find_key(const struct bench_suite *suite,
+                                             const char *name);
+
+/* Is the command one of the GEOSEARCH or GEORADIUS family? */
+bool bench_row_is_search(const char *command);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include <signal.h>
 
+#include "tools/bench_fill.h"
 #include "tools/bench_report.h"
 #include "tools/bench_server.h"
-#include "tools/bench_template.h"
 
 enum { BENCH_OURS, BENCH_THEIRS, BENCH_N_SIDES };
 
@@ -17,11 +17,11 @@ struct bench_session {
     struct bench_suite suite;
     struct bench_server servers[BENCH_N_SIDES];
     struct bench_report report; /* how many points, rounds, seconds: there */
-    const char *places;         /* see bench_places_open */
-    bool *is_loaded;            /* by key of the suite */
-    bool has_format;            /* ours can print coordinates as theirs does */
-    bool by_value;              /* theirs prints them in another way than ours can */
-    bool is_baseline;           /* theirs is Yonder too */
+    struct bench_fill fill;
+    bool *is_loaded;  /* by key of the suite */
+    bool has_format;  /* ours can print coordinates as theirs does */
+    bool by_value;    /* theirs prints them in another way than ours can */
+    bool is_baseline; /* theirs is Yonder too */
 };
 
 /* Ctrl-C was pressed: measure and load nothing more. */
@@ -29,14 +29,6 @@ extern volatile sig_atomic_t bench_session_is_interrupted;
 
 double bench_session_clock_s(void);
 
-/* A text with @N and @F replaced. The caller frees it. NULL: out of memory. */
-char *bench_session_put_sizes(const struct bench_session *session, const char *text);
-
-/* Opens a template of words separated by blanks, those of `more` (may be NULL) behind
- * those of command. *out_text holds them, and is freed after the template. */
-bool bench_session_open_template(const struct bench_session *session, const char *command,
-                                 const char *more, struct bench_template *template,
-                                 char **out_text);
 /* Requests of the measurement (in the row's pipelines), of the check, and of the load
  * beside (one by one) are different ones. */
 enum { BENCH_SEED_MEASURE = 1, BENCH_SEED_CHECK, BENCH_SEED_BESIDE };

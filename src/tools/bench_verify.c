@@ -181,7 +181,7 @@ static bool check_rings(struct bench_session *session, struct bench_result *resu
                                             batch_of(&rings[BENCH_THEIRS], i)};
         if (!check_one(session, result, requests, is_covered, &findings))
             return false;
-        if (bench_row_is_search(result->row))
+        if (bench_row_is_search(result->row->command))
             count_candidates(session, requests[BENCH_THEIRS], &findings);
     }
     struct work after = read_work(&session->servers[BENCH_OURS]);
@@ -211,7 +211,7 @@ bool bench_verify_row(struct bench_session *session, struct bench_result *result
 {
     const struct bench_row *row = result->row;
     struct bench_ring rings[BENCH_N_SIDES] = {0};
-    uint64_t n = bench_row_is_search(row) ? CHECKS_SEARCH : CHECKS_POINT;
+    uint64_t n = bench_row_is_search(row->command) ? CHECKS_SEARCH : CHECKS_POINT;
     n = row->n_checks > 0 ? row->n_checks : n;
     n = row->ring > 0 && row->ring < n ? row->ring : n;
     bool is_fine = true, is_covered = false;

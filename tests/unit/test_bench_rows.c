@@ -11,39 +11,28 @@
 
 #include <cmocka.h>
 
+#include "tools/bench_fill.h"
 #include "tools/bench_measure.h"
-#include "tools/bench_rows.h"
-#include "tools/bench_session.h"
 
 #define N_POINTS 1000000u
 
-static const struct bench_key *key_of(const struct bench_suite *suite, const char *name)
+static void check_command(const struct bench_fill *fill, const char *command)
 {
-    for (size_t i = 0; i < suite->n_keys; i++) {
-        if (strcmp(suite->keys[i].name, name) == 0)
-            return &suite->keys[i];
-    }
-    return NULL;
-}
-
-static void check_command(const struct bench_session *session, const char *command)
-{
-    struct bench_template template = {0};
-    char *sized = bench_session_put_sizes(session, command), *text = NULL;
-    assert_non_null(sized);
-    if (!bench_session_open_template(session, sized, NULL, &template, &text))
+    struct bench_template template;
+    char *text;
+    if (!bench_fill_open(fill, &template, command, NULL, &text))
         fail_msg("%s: %s", command, template.error);
     bench_template_close(&template);
     free(text);
-    free(sized);
 }
 
 static void check_suite(const char *name)
 {
-    struct bench_session session = {.report.n_points = N_POINTS};
-    struct bench_suite *suite = &session.suite;
+    const struct bench_fill fill = {N_POINTS, NULL};
+    struct bench_suite opened, *suite = &opened;
     assert_true(bench_suite_open(suite, name, N_POINTS));
     assert_string_equal(suite->name, name);
+    assert_null(bench_suite_find_row(suite, "no such row"));
     assert_true(suite->n_rows > 10 && suite->n_rounds > 0 && suite->duration_s > 0);
     for (size_t i = 0; i < suite->n_rows; i++) {
         const struct bench_row *row = &suite->rows[i];
@@ -51,17 +40,19 @@ static void check_suite(const char *name)
             assert_string_not_equal(suite->rows[j].name, row->name);
         assert_true(row->n_connections >= row->n_threads && row->n_threads >= 1);
         assert_true(row->pipeline >= 1);
-        if (row->key != NULL && key_of(suite, row->key) == NULL)
+        assert_ptr_equal(bench_suite_find_row(suite, row->name), row);
+        if (row->key != NULL && bench_suite_find_key(suite, row->key) == NULL)
             fail_msg("%s: no key %s", row->name, row->key);
         if (row->is_load)
             continue;
-        check_command(&session, row->command);
+        check_command(&fill, row->command);
         if (row->their_command != NULL)
-            check_command(&session, row->their_command);
+            check_command(&fill, row->their_command);
     }
     for (size_t i = 0; i < suite->n_keys; i++) {
         if (suite->keys[i].template != NULL)
-            check_command(&session, suite->keys[i].template);
+            check_command(&fill, suite->keys[i].template);
+        assert_true(bench_fill_count(&fill, &suite->keys[i]) > 0);
     }
     bench_suite_close(suite);
 }
