@@ -45,6 +45,7 @@ static const char usage[] =
     "The row \"load\" is the loading itself, again and again until the time is over.\n";
 
 struct drive {
+    struct bench_suite suite;
     const struct bench_row *row;
     struct cli_options server;
     uint64_t n_points, n_requests;
@@ -81,7 +82,7 @@ static bool load_key(const struct drive *drive, uint64_t *n)
 {
     if (drive->row->key == NULL)
         return true;
-    const struct bench_key *key = bench_fill_find_key(drive->row->key);
+    const struct bench_key *key = bench_fill_find_key(&drive->suite, drive->row->key);
     struct bench_feed feed;
     uint64_t n_elements = 0;
     if (key == NULL)
@@ -346,8 +347,14 @@ int bench_drive_main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    drive.row = bench_fill_row(argv[first]);
-    if (!check(&drive, argv[first]))
-        return 2;
-    return drive_row(&drive) ? 0 : 1;
+    if (!bench_suite_open(&drive.suite, "geo", drive.n_points)) {
+        fputs("yonder-bench: out of memory\n", stderr);
+        return 1;
+    }
+    drive.row = bench_fill_row(&drive.suite, argv[first]);
+    int status = 2;
+    if (check(&drive, argv[first]))
+        status = drive_row(&drive) ? 0 : 1;
+    bench_suite_close(&drive.suite);
+    return status;
 }

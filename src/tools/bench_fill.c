@@ -13,20 +13,21 @@
 #define WORDS_MAX 64
 #define BATCH 100
 
-const struct bench_row *bench_fill_row(const char *name)
+const struct bench_row *bench_fill_row(const struct bench_suite *suite, const char *name)
 {
-    for (size_t i = 0; i < bench_n_rows; i++) {
-        if (strcmp(bench_rows[i].name, name) == 0)
-            return &bench_rows[i];
+    for (size_t i = 0; i < suite->n_rows; i++) {
+        if (strcmp(suite->rows[i].name, name) == 0)
+            return &suite->rows[i];
     }
     return NULL;
 }
 
-const struct bench_key *bench_fill_find_key(const char *name)
+const struct bench_key *bench_fill_find_key(const struct bench_suite *suite,
+                                            const char *name)
 {
-    for (size_t i = 0; i < bench_n_keys; i++) {
-        if (strcmp(bench_keys[i].name, name) == 0)
-            return &bench_keys[i];
+    for (size_t i = 0; i < suite->n_keys; i++) {
+        if (strcmp(suite->keys[i].name, name) == 0)
+            return &suite->keys[i];
     }
     return NULL;
 }

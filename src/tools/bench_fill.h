@@ -9,8 +9,9 @@
 #include "tools/bench_template.h"
 
 /* The row or key of a name, or NULL. */
-const struct bench_row *bench_fill_row(const char *name);
-const struct bench_key *bench_fill_find_key(const char *name);
+const struct bench_row *bench_fill_row(const struct bench_suite *suite, const char *name);
+const struct bench_key *bench_fill_find_key(const struct bench_suite *suite,
+                                            const char *name);
 
 /* A text with @N and @F replaced, for so many points. The caller frees it. NULL: out of
  * memory. */
