@@ -385,6 +385,8 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 
 static void execute_buffered(struct conn *conn)
 {
+    if (conn->in.len < conn->request.need) /* the rest of a batch, cut in an argument */
+        conn->has_more = false;
     if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
         return;
     size_t used = execute(conn, conn->in.data, conn->in.len);

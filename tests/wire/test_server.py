@@ -280,6 +280,23 @@ def test_debug_sleep_holds_no_reply_back(client):
 # ---- limits -------------------------------------------------------------------------
 
 
+def test_slice_that_ends_before_half_a_request(server):
+    """A slice of time ends between two requests, the second of which is cut in an argument:
+    the rest of it must still be read."""
+    half = encode("SET", "slices", "v" * 300)
+    slow = encode("DEBUG", "SLEEP", "0.005")
+    for before in (slow, encode("PING") * 3 + slow, slow * 2 + encode("GET", "none")):
+        with server.connect(timeout=10) as conn:
+            n = before.count(b"*")
+            conn.send(before + half[:200])
+            for _ in range(n):
+                conn.read()
+            conn.send(half[200:] + encode("GET", "slices"))
+            assert conn.read() == b"OK"
+            assert conn.read() == b"v" * 300
+            conn.command("DEL", "slices")
+
+
 def test_time_of_commands_in_a_pipeline(client):
     """Brief commands share a look at the clock; none gets the time of another kind."""
 
