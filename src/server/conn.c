@@ -1,7 +1,8 @@
 /*
  * HOT: on_read and execute run once a read and once a command. Counted here: one read and
  * one write a batch, no allocation a command, one clock call a command (statistics and
- * the slice of time).
+ * the slice of time); brief commands of one kind in a row share it
+ * (dispatch_settle_time).
  *
  * Memory of a connection that waits for its next request: struct conn and the request
  * parser's arrays. The bytes of a read lie in the loop's buffer; only what is left
@@ -347,6 +348,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
         }
         at += request->used;
     }
+    dispatch_settle_time(loop);
     batch_drop(batch);
     return at;
 }
@@ -383,6 +385,8 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 
 static void execute_buffered(struct conn *conn)
 {
+    if (conn->in.len < conn->request.need) /* the rest of a batch, cut in an argument */
+        conn->has_more = false;
     if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
         return;
     size_t used = execute(conn, conn->in.data, conn->in.len);
