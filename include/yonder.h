@@ -171,8 +171,9 @@ YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
 YN_API void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members,
                               size_t n_members, double *out_scores);
 
-/* Tells that these entries are about to be put: asks the processor to fetch what that will
- * read, side by side. For speed only; useful for up to some tens of entries at a time. */
+/* Tells that these entries are about to be put: asks the processor to fetch what that
+ * will read, side by side. For speed only; useful for up to some tens of entries at a
+ * time. */
 YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
                              size_t n_entries);
 

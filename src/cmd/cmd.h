@@ -182,10 +182,9 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
                    size_t *out_index, size_t max);
 
 /* Runs a request: finds, checks the arity, runs; replies the errors for unknown commands,
- * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set, and spec if
- * the host has found the command already, else NULL. The host
- * may instead find and check by itself (cmd_lookup_or_reply) to put its own checks
- * between. */
+ * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set, and spec
+ * if the host has found the command already, else NULL. The host may instead find and
+ * check by itself (cmd_lookup_or_reply) to put its own checks between. */
 const struct cmd_spec *cmd_lookup_or_reply(struct cmd_call *call);
 void cmd_run(struct cmd_call *call);
 /* Answers that the number of arguments is wrong, for commands that find out by

@@ -19,8 +19,8 @@ struct cmd_scores {
 /* Starts at the first of the members that the command's spec names. set: or NULL. */
 void cmd_scores_init(struct cmd_scores *scores, const struct cmd_call *call,
                      const struct yn_zset *set);
-/* Tells the next member's score. Returns false when it is not there, or the set is not. To
- * be called at most once for each member. */
+/* Tells the next member's score. Returns false when it is not there, or the set is not.
+ * To be called at most once for each member. */
 bool cmd_scores_next(struct cmd_scores *scores, double *out_score);
 
 #endif

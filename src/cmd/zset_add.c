@@ -40,7 +40,7 @@ static void prefetch(const struct zset_add *add, const struct yn_zset *set, size
     size_t left = add->n_entries - i;
     if (i % CMD_AHEAD_MAX == 0 && add->n_entries > CMD_AHEAD_MAX)
         yn_zset_prefetch(set, &add->entries[i],
-                                 left < CMD_AHEAD_MAX ? left : CMD_AHEAD_MAX);
+                         left < CMD_AHEAD_MAX ? left : CMD_AHEAD_MAX);
 }
 
 /* Applies all entries; stops at the first error. */

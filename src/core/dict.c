@@ -683,9 +683,8 @@ static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *mem
             b = bucket_other(segment[i], b, tag[i]);
             at = bucket_find_tag(segment[i], b, tag[i]);
         }
-        out_keys[i] = at < 0 ? 0
-                             : yn_key_of_score(
-                                   (double)(segment[i]->bucket[b][at] & CODE_MASK));
+        out_keys[i] =
+            at < 0 ? 0 : yn_key_of_score((double)(segment[i]->bucket[b][at] & CODE_MASK));
     }
 }
 

@@ -27,8 +27,8 @@ uint64_t yn_dict_hash(const struct yn_dict *dict, struct yn_bytes member);
 bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
                   struct yn_bytes member, uint64_t hash, struct yn_path *out_path);
 
-/* Finds the scores of n (at most YN_AHEAD_MAX) members side by side; NaN for those that are
- * not there. */
+/* Finds the scores of n (at most YN_AHEAD_MAX) members side by side; NaN for those that
+ * are not there. */
 void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
                        const struct yn_bytes *members, size_t n, double *out_scores);
 /* Asks the processor to fetch what putting or removing these members will read; where a

@@ -114,16 +114,18 @@ double yn_leaf_score(const struct yn_leaf *leaf, size_t i)
 
 /*
  * Whether cell (lat1, lon1) comes before (lat2, lon2) in the order of codes, without
- * interleaving: the axis with the higher differing bit decides, and longitude has the odd,
- * higher bits (Chan, "A minimalist's implementation of an approximate nearest neighbor
- * algorithm in fixed dimensions", 2006). No branches: half of them would be mispredicted.
+ * interleaving: the axis with the higher differing bit decides, and longitude has the
+ * odd, higher bits (Chan, "A minimalist's implementation of an approximate nearest
+ * neighbor algorithm in fixed dimensions", 2006). No branches: half of them would be
+ * mispredicted.
  */
 static inline bool is_cell_before(uint32_t lat1, uint32_t lon1, uint32_t lat2,
                                   uint32_t lon2)
 {
     uint32_t lat_bits = lat1 ^ lat2, lon_bits = lon1 ^ lon2;
     uint32_t is_by_lat = (lon_bits < lat_bits) & (lon_bits < (lon_bits ^ lat_bits));
-    uint32_t swap = (0 - is_by_lat) & (lat1 ^ lon1), swap2 = (0 - is_by_lat) & (lat2 ^ lon2);
+    uint32_t swap = (0 - is_by_lat) & (lat1 ^ lon1),
+             swap2 = (0 - is_by_lat) & (lat2 ^ lon2);
     return (lon1 ^ swap) < (lon2 ^ swap2);
 }
 

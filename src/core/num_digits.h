@@ -121,8 +121,8 @@ static inline void yn_digits_write(char *to, uint64_t value, int n)
 {
     while (n >= 8) {
         n -= 8;
-        yn_digits_store8(to + n,
-                         yn_digits_eight((uint32_t)(value % 100000000)) | YN_DIGITS_ASCII);
+        yn_digits_store8(to + n, yn_digits_eight((uint32_t)(value % 100000000)) |
+                                     YN_DIGITS_ASCII);
         value /= 100000000;
     }
     if (n >= 4) {

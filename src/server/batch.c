@@ -39,7 +39,8 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
     size_t at = 0;
     enum yn_request_status status = YN_REQUEST_MORE;
     batch->n = 0;
-    /* a request is parsed where it will be run from; it moves only when it is cut in two */
+    /* a request is parsed where it will be run from; it moves only when it is cut in two
+     */
     if (started->is_started)
         swap_requests(started, &batch->request[0]);
     while (batch->n < n_max && at < len) {

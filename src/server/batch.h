@@ -34,8 +34,8 @@ void batch_clear(struct batch *batch);
  * the beginning of the first one, and gets that of the last. data, len: all bytes from
  * the start of the first request on. Returns YN_REQUEST_DONE when there is at least one
  * request, and otherwise what has become of the first: YN_REQUEST_MORE or
- * YN_REQUEST_ERROR, with `error` or `need` in `started`. An error behind complete requests
- * is found again when they are done. Empty requests are counted, with argc 0.
+ * YN_REQUEST_ERROR, with `error` or `need` in `started`. An error behind complete
+ * requests is found again when they are done. Empty requests are counted, with argc 0.
  */
 enum yn_request_status batch_parse(struct batch *batch, struct yn_request *started,
                                    const char *data, size_t len,

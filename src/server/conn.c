@@ -1,7 +1,8 @@
 /*
  * HOT: on_read and execute run once a read and once a command. Counted here: one read and
  * one write a batch, no allocation a command, one clock call a command (statistics and
- * the slice of time).
+ * the slice of time); brief commands of one kind in a row share it
+ * (dispatch_settle_time).
  *
  * Memory of a connection that waits for its next request: struct conn and the request
  * parser's arrays. The bytes of a read lie in the loop's buffer; only what is left
@@ -311,11 +312,11 @@ static void reply_protocol_error(struct conn *conn)
 static enum yn_request_status parse(struct conn *conn, const char *data, size_t len)
 {
     const struct config *config = &conn->loop->server->config;
-    struct yn_request_limits limits = {
-        .max_args = INT32_MAX,
-        .max_bulk_len = config->proto_max_bulk_len,
-        .max_inline_len = (size_t)64 * 1024,
-        .authenticated = conn->is_authenticated || config->requirepass[0] == '\0'};
+    struct yn_request_limits limits = {.max_args = INT32_MAX,
+                                       .max_bulk_len = config->proto_max_bulk_len,
+                                       .max_inline_len = (size_t)64 * 1024,
+                                       .authenticated = conn->is_authenticated ||
+                                                        config->requirepass[0] == '\0'};
     /* what follows AUTH is parsed with other limits: not before it has run */
     size_t n_max = limits.authenticated ? BATCH_MAX : 1;
     return batch_parse(&conn->loop->batch, &conn->request, data, len, &limits, n_max);
@@ -327,8 +328,8 @@ static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
     return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
 }
 
-/* Runs the requests of the batch, which start at data, up to one that has to wait. Returns
- * how many bytes are done with. */
+/* Runs the requests of the batch, which start at data, up to one that has to wait.
+ * Returns how many bytes are done with. */
 static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns)
 {
     struct loop *loop = conn->loop;
@@ -347,6 +348,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
         }
         at += request->used;
     }
+    dispatch_settle_time(loop);
     batch_drop(batch);
     return at;
 }
@@ -383,6 +385,8 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 
 static void execute_buffered(struct conn *conn)
 {
+    if (conn->in.len < conn->request.need) /* the rest of a batch, cut in an argument */
+        conn->has_more = false;
     if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
         return;
     size_t used = execute(conn, conn->in.data, conn->in.len);

@@ -4,12 +4,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmd/cmd_geo.h"
 #include "resp/write.h"
 #include "server/commands.h"
 #include "server/host_server.h"
 #include "server/log.h"
 #include "server/server.h"
 
+/* With more arguments no command is brief. */
+#define BRIEF_ARGS_MAX 16
 #define ATTACK_LOG_INTERVAL_NS ((uint64_t)10 * 1000 * 1000 * 1000)
 
 static struct host begin(struct conn *conn, struct yn_buf *out)
@@ -30,6 +33,9 @@ static struct host begin(struct conn *conn, struct yn_buf *out)
  * would be run as commands. Nobody else sends these words. */
 static bool is_cross_protocol(struct yn_bytes name)
 {
+    if (name.len == 0 || (name.data[0] != 'p' && name.data[0] != 'P' &&
+                          name.data[0] != 'h' && name.data[0] != 'H'))
+        return false;
     return (name.len == 4 && strncasecmp(name.data, "post", 4) == 0) ||
            (name.len == 5 && strncasecmp(name.data, "host:", 5) == 0);
 }
@@ -145,19 +151,47 @@ void dispatch_step_job(struct conn *conn)
 
 /* ---- one request ---- */
 
-static void count_call(struct loop *loop, const struct cmd_spec *spec, bool has_run,
-                       size_t n_errors)
+/* Commands that take about as long as a look at the clock, or a few times as long. */
+static bool is_brief(const struct cmd_call *call)
+{
+    const struct cmd_spec *spec = call->spec;
+    const unsigned brief = CMD_FAST | CMD_READONLY;
+    return call->argc <= BRIEF_ARGS_MAX && call->job == NULL &&
+           ((spec->flags & brief) == brief || spec->run == cmd_geodist ||
+            spec->run == cmd_geopos || spec->run == cmd_geohash ||
+            spec->run == cmd_geoadd || spec->run == server_ping);
+}
+
+/* What the clock has gone on by since it was looked at last is this command's, and that
+ * of the brief ones of the same kind just before it. */
+static void count_time(struct loop *loop, const struct cmd_spec *spec)
 {
     uint64_t began_ns = loop->mono_ns;
-    struct stats_command *c = stats_command_of(&loop->stats, spec);
-    loop_update_mono(loop);
+    stats_command_of(&loop->stats, spec)->time_ns += loop_update_mono(loop) - began_ns;
+    loop->untimed = NULL;
+}
+
+void dispatch_settle_time(struct loop *loop)
+{
+    if (loop->untimed != NULL)
+        count_time(loop, loop->untimed);
+}
+
+static void count_call(struct loop *loop, const struct cmd_call *call, bool has_run)
+{
+    struct stats_command *c = stats_command_of(&loop->stats, call->spec);
     if (!has_run) {
         c->rejected++;
+        dispatch_settle_time(loop);
+        loop_update_mono(loop);
         return;
     }
     c->calls++;
-    c->time_ns += loop->mono_ns - began_ns;
-    c->failed += n_errors > 0;
+    c->failed += call->host->n_errors > 0;
+    if (is_brief(call))
+        loop->untimed = call->spec;
+    else
+        count_time(loop, call->spec);
 }
 
 static void run_call(struct conn *conn, struct cmd_call *call)
@@ -166,6 +200,8 @@ static void run_call(struct conn *conn, struct cmd_call *call)
     loop->stats.commands++;
     conn->n_commands++;
     const struct cmd_spec *spec = cmd_lookup_or_reply(call);
+    if (loop->untimed != spec)
+        dispatch_settle_time(loop);
     if (spec == NULL) {
         loop_update_mono(loop);
         return;
@@ -177,7 +213,7 @@ static void run_call(struct conn *conn, struct cmd_call *call)
         spec->run(call);
     if (call->job != NULL)
         start_job(conn, call->host, call->job);
-    count_call(loop, spec, has_run, call->host->n_errors);
+    count_call(loop, call, has_run);
 }
 
 /* CLIENT REPLY SKIP silences the command after it. */

@@ -34,6 +34,7 @@ bool loop_init(struct loop *loop, struct server *server)
     yn_buf_init(&loop->spare_out);
     yn_buf_init(&loop->scrap);
     stats_reset(&loop->stats);
+    loop->untimed = NULL;
     loop_update_clock(loop);
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);

@@ -37,7 +37,8 @@ struct loop {
     struct batch batch; /* of the connection whose turn it is */
 
     struct stats stats;
-    uint64_t mono_ns; /* monotonic clock at the end of the last command */
+    uint64_t mono_ns; /* monotonic clock at the end of the last command that was timed */
+    const struct cmd_spec *untimed; /* what the commands after it were; NULL: none */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
 };

@@ -3,6 +3,7 @@ clients."""
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import struct
@@ -277,6 +278,50 @@ def test_debug_sleep_holds_no_reply_back(client):
 
 
 # ---- limits -------------------------------------------------------------------------
+
+
+def test_slice_that_ends_before_half_a_request(server):
+    """A slice of time ends between two requests, the second of which is cut in an argument:
+    the rest of it must still be read."""
+    half = encode("SET", "slices", "v" * 300)
+    slow = encode("DEBUG", "SLEEP", "0.005")
+    for before in (slow, encode("PING") * 3 + slow, slow * 2 + encode("GET", "none")):
+        with server.connect(timeout=10) as conn:
+            n = before.count(b"*")
+            conn.send(before + half[:200])
+            for _ in range(n):
+                conn.read()
+            conn.send(half[200:] + encode("GET", "slices"))
+            assert conn.read() == b"OK"
+            assert conn.read() == b"v" * 300
+            conn.command("DEL", "slices")
+
+
+def test_time_of_commands_in_a_pipeline(client):
+    """Brief commands share a look at the clock; none gets the time of another kind."""
+
+    def stats():
+        text = client.command("INFO", "commandstats").decode()
+        found = re.findall(r"cmdstat_([\w|]+):calls=(\d+),usec=(\d+)", text)
+        return {name: (int(calls), int(usec)) for name, calls, usec in found}
+
+    client.command("GEOADD", "stats-key", "1", "1", "m")
+    client.command("CONFIG", "RESETSTAT")
+    some = [["PING"]] * 37 + [["GEOPOS", "stats-key", "m"]] * 40
+    slow = [["DEBUG", "SLEEP", "0.1"]] * 2
+    client.pipeline(some + slow + some + [["GET", "stats-key"]] + some + slow[:1])
+    after = stats()
+    assert after["ping"][0] == 3 * 37
+    assert after["geopos"][0] == 3 * 40
+    assert after["get"][0] == 1
+    debug = next(value for name, value in after.items() if name.startswith("debug"))
+    assert debug[0] == 3
+    assert 300_000 <= debug[1] < 5_000_000
+    assert all(after[name][1] < 100_000 for name in ("ping", "geopos", "get"))
+    # they are timed, too
+    client.batch([["GEOPOS", "stats-key", *["m"] * 9]] * 20_000)
+    assert stats()["geopos"][1] > after["geopos"][1] + 1000
+    client.command("DEL", "stats-key")
 
 
 def test_maxclients(start):
