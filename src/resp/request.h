@@ -73,6 +73,12 @@ void yn_request_clear(struct yn_request *req);
  * large). To be called after DONE and EMPTY; ERROR is final. */
 void yn_request_next(struct yn_request *req);
 
+/* Whether it has seen the first bytes of a request, and must see the others. */
+static inline bool yn_request_has_begun(const struct yn_request *req)
+{
+    return req->scan > 0;
+}
+
 /* Parses on. data, len: all bytes from the start of this request that have arrived, the
  * ones of earlier calls included. Arguments are only accounted for as they arrive, so an
  * announced number of arguments costs no memory. A line (a count, or an inline request)

@@ -41,7 +41,7 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
     batch->n = 0;
     /* a request is parsed where it will be run from; it moves only when it is cut in two
      */
-    if (started->is_started)
+    if (yn_request_has_begun(started))
         swap_requests(started, &batch->request[0]);
     while (batch->n < n_max && at < len) {
         struct yn_request *request = &batch->request[batch->n];

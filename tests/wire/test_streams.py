@@ -147,6 +147,35 @@ def test_streams(server, redis):
         ), f"stream {number} of seed {SEED}: {data!r}, cut at {cuts}"
 
 
+@pytest.mark.parametrize("half", [b"PIN", b"*", b"*1", b"*1\r", b"*2\r\n$4", b"ECHO 'a "])
+def test_half_a_request_leaves_nothing_behind(server, half):
+    """Parsers go from hand to hand. One that has seen half a request must not meet another
+    one: neither of its own connection nor of any other."""
+    rest = {
+        b"PIN": b"G\r\n",
+        b"*": b"1\r\n$4\r\nPING\r\n",
+        b"*1": b"\r\n$4\r\nPING\r\n",
+        b"*1\r": b"\n$4\r\nPING\r\n",
+        b"*2\r\n$4": b"\r\nECHO\r\n$3\r\na b\r\n",
+        b"ECHO 'a ": b"b'\r\n",
+    }
+    forms = [encode("ECHO", "other"), b"ECHO other\r\n"]
+    for n_before in range(4):
+        with server.connect() as one, server.connect() as other:
+            for before in forms:
+                one.send(before * n_before + half)
+                for _ in range(n_before):
+                    assert one.read() == b"other"
+                time.sleep(0.01)  # it has seen the half
+                for form in forms:
+                    other.send(form * 20)
+                    assert [other.read() for _ in range(20)] == [b"other"] * 20
+                one.send(rest[half] + before * 20)
+                whole = half + rest[half]
+                assert one.read() == (b"PONG" if b"PING" in whole else b"a b")
+                assert [one.read() for _ in range(20)] == [b"other"] * 20
+
+
 def test_nul_in_a_line(client):
     """Redis takes a NUL for the end of what has come and waits; here it is a byte like
     others."""
