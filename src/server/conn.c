@@ -553,6 +553,15 @@ static void yield_if_long(struct conn *conn)
     loop_wake(conn->loop, conn);
 }
 
+/* A request that is known to become too long is refused at once: its rest may come in one
+ * piece, and would be executed. */
+static void check_query_limit(struct conn *conn)
+{
+    size_t limit = (size_t)conn->loop->server->config.client_query_buffer_limit;
+    if (conn->in.len > limit || conn->request.need > limit)
+        conn_kill(conn, "its request passes client-query-buffer-limit");
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *conn = stream->data;
@@ -578,8 +587,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         conn->in.len += (size_t)n;
         execute_buffered(conn);
     }
-    if (conn->in.len > (size_t)loop->server->config.client_query_buffer_limit)
-        conn_kill(conn, "its request passes client-query-buffer-limit");
+    check_query_limit(conn);
     end_turn(conn);
     if ((size_t)n == buf->len)
         yield_if_long(conn);
