@@ -115,7 +115,8 @@ struct yn_entry {
 };
 
 /* Where a set, and searches over it, take their memory from. Both functions are
- * required. They are called from every thread that changes or searches the set. */
+ * required. They are called from every thread that changes or searches the set. Large
+ * blocks (2 KB, 16 KB) are best aligned to 64 bytes, for speed only. */
 struct yn_allocator {
     void *(*alloc)(void *ctx, size_t size);            /* NULL on failure */
     void (*free)(void *ctx, void *block, size_t size); /* size as allocated */

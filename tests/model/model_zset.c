@@ -180,6 +180,33 @@ static void check_member(struct yn_zset *set, const struct model *model,
         MODEL_FAIL("rank of %.*s", (int)member.len, member.data);
 }
 
+#define MANY_MAX 40
+
+/* Side by side as one by one; a member may be asked for twice. */
+static void check_many(struct rng *rng, struct yn_zset *set, int member_kind,
+                       size_t n_ids)
+{
+    static char names[MANY_MAX][512];
+    struct yn_bytes members[MANY_MAX];
+    struct yn_entry entries[MANY_MAX];
+    double scores[MANY_MAX];
+    size_t n = rng_below(rng, MANY_MAX + 1);
+    for (size_t i = 0; i < n; i++) {
+        size_t id = rng_below(rng, n_ids + n_ids / 4);
+        members[i] =
+            (struct yn_bytes){names[i], random_member(rng, member_kind, id, names[i])};
+        entries[i] = (struct yn_entry){members[i], i % 3 == 0 ? (double)NAN : (double)i};
+    }
+    yn_zset_prefetch(set, entries, n);
+    yn_zset_find_many(set, members, n, scores);
+    for (size_t i = 0; i < n; i++) {
+        double score;
+        bool is_there = yn_zset_find(set, members[i], &score);
+        if (is_there ? scores[i] != score : !isnan(scores[i]))
+            MODEL_FAIL("find_many of %.*s", (int)members[i].len, members[i].data);
+    }
+}
+
 struct seen {
     const struct model *model;
     unsigned char *times;
@@ -301,6 +328,8 @@ static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids,
         char name[512];
         size_t len = random_member(rng, member_kind, rng_below(rng, n_ids), name);
         check_member(set, &model, (struct yn_bytes){name, len});
+        if (step % 5 == 0)
+            check_many(rng, set, member_kind, n_ids);
         size_t v = rng_below(rng, VIEWS_MAX * 20);
         if (v < VIEWS_MAX) {
             if (views[v] != NULL) {

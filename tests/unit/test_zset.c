@@ -552,6 +552,37 @@ static void search_refuses_what_is_no_shape(void **state)
     yn_zset_free(set);
 }
 
+/* Enough members for the look-ups to go side by side; some have no cell, some share one.
+ */
+static void finds_many_as_one_by_one(void **state)
+{
+    (void)state;
+    static char names[20000][24];
+    static struct yn_bytes members[20000];
+    static double scores[20000];
+    struct yn_zset *set = set_of(18000, spread_score);
+    char space[24];
+    for (size_t i = 0; i < 300; i++) { /* one cell, then no cells */
+        assert_int_equal(yn_zset_put(set, number(i * 7, space), spread_score(1), NULL),
+                         YN_OK);
+        assert_int_equal(
+            yn_zset_put(set, number(i * 11 + 1, space), -0.5 * (double)i, NULL), YN_OK);
+    }
+    for (size_t i = 0; i < 20000; i++) {
+        members[i] = number(i * 7919 % 20000, names[i]);
+        scores[i] = 1e9;
+    }
+    yn_zset_find_many(set, members, 20000, scores);
+    for (size_t i = 0; i < 20000; i++) {
+        double score;
+        assert_int_equal(yn_zset_find(set, members[i], &score), !isnan(scores[i]));
+        assert_true(isnan(scores[i]) || score == scores[i]);
+        assert_int_equal(isnan(scores[i]), i * 7919 % 20000 >= 18000);
+    }
+    yn_zset_find_many(set, members, 0, NULL);
+    yn_zset_free(set);
+}
+
 static void statuses_have_texts(void **state)
 {
     (void)state;
@@ -579,6 +610,7 @@ int main(void)
         cmocka_unit_test(build_finds_a_member_twice_in_a_large_set),
         cmocka_unit_test(decode_refuses_every_flipped_bit_and_cut),
         cmocka_unit_test(search_refuses_what_is_no_shape),
+        cmocka_unit_test(finds_many_as_one_by_one),
         cmocka_unit_test(statuses_have_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
