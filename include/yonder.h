@@ -172,10 +172,11 @@ YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
 YN_API void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members,
                               size_t n_members, double *out_scores);
 
-/* Tells that these entries are about to be put: asks the processor to fetch what that
- * will read, side by side. For speed only; useful for up to some tens of entries at a
- * time. */
-YN_API void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
+/* Tells that these entries are about to be put, in this order: finds where they will
+ * stand and asks the processor to fetch what that will change, side by side. For speed
+ * only: the first 16 entries count, and puts of others are right, too. A score that is
+ * NaN is not known yet. */
+YN_API void yn_zset_prefetch(struct yn_zset *set, const struct yn_entry *entries,
                              size_t n_entries);
 
 /* Number of entries before the member in ascending order. Returns false when

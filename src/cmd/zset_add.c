@@ -35,7 +35,7 @@ static bool wants(const struct zset_add *add, const struct yn_zset *set,
 }
 
 /* Has the next entries fetched into the caches; a few members are so already. */
-static void prefetch(const struct zset_add *add, const struct yn_zset *set, size_t i)
+static void prefetch(const struct zset_add *add, struct yn_zset *set, size_t i)
 {
     size_t left = add->n_entries - i;
     if (i % CMD_AHEAD_MAX == 0 && add->n_entries > CMD_AHEAD_MAX)

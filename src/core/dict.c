@@ -735,18 +735,15 @@ void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
     }
 }
 
-void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
-                      const struct yn_bytes *members, const uint64_t *keys, size_t n)
+void yn_dict_probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
+                           size_t n, uint64_t *keys)
 {
-    uint64_t hashes[YN_AHEAD_MAX], expected[YN_AHEAD_MAX];
-    size_t index[YN_AHEAD_MAX];
-    struct yn_place places[YN_AHEAD_MAX];
+    uint64_t hashes[YN_AHEAD_MAX], found[YN_AHEAD_MAX];
     if (dict->main.segment == NULL)
         return;
-    probable_keys(dict, members, n, hashes, expected);
-    for (size_t i = 0; keys != NULL && i < n; i++)
-        expected[i] = expected[i] == 0 ? keys[i] : expected[i];
-    yn_tree_seek_many(view, expected, squeeze_keys(expected, n, index), places);
+    probable_keys(dict, members, n, hashes, found);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = found[i] != 0 ? found[i] : keys[i];
 }
 
 enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,

@@ -31,10 +31,11 @@ bool yn_dict_find(const struct yn_dict *dict, const struct yn_view *view,
  * are not there. */
 void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
                        const struct yn_bytes *members, size_t n, double *out_scores);
-/* Asks the processor to fetch what putting or removing these members will read; where a
- * new member will stand is known from its key (keys[i], or keys NULL). */
-void yn_dict_prefetch(const struct yn_dict *dict, const struct yn_view *view,
-                      const struct yn_bytes *members, const uint64_t *keys, size_t n);
+/* For n entries that are to be put: replaces keys[i], where the entry is to stand (0: not
+ * known), by where its member probably stands now, if it is there, and asks for that part
+ * of the dictionary. */
+void yn_dict_probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
+                           size_t n, uint64_t *keys);
 
 /* Fills an empty dictionary from the view's tree. YN_OK, YN_ENOMEM, or YN_EEXIST when a
  * member occurs twice. */

@@ -57,6 +57,7 @@ static size_t node_size(const struct yn_node *node)
 /* Frees a node that the live tree no longer uses, or leaves it to the newest view. */
 static void node_drop(struct yn_tree *tree, struct yn_node *node)
 {
+    tree->n_dropped++;
     if (is_shared(tree, node)) {
         node->retired_next = tree->newest->retired;
         tree->newest->retired = node;
@@ -907,37 +908,76 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
+/* One step down from each node, which are all at one level above 0: chooses the child for
+ * each key, then reads the choice of each. */
+static void step_down(const struct yn_node **nodes, const uint64_t *keys, size_t n,
+                      uint16_t *out_slots)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct yn_inner *inner = yn_as_inner(nodes[i]);
+        size_t slot = child_before(inner, keys[i]);
+        __builtin_prefetch(&inner->child[slot]);
+        __builtin_prefetch(&inner->count[slot]); /* what an insert will change */
+        out_slots[i] = (uint16_t)slot;
+    }
+    bool is_above_leaves = nodes[0]->level == 1;
+    for (size_t i = 0; i < n; i++) {
+        nodes[i] = yn_as_inner(nodes[i])->child[out_slots[i]];
+        if (is_above_leaves)
+            leaf_prefetch(nodes[i], YN_LEAF_BYTES);
+        else
+            inner_prefetch(nodes[i]);
+    }
+}
+
 void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
                        struct yn_place *out_places)
 {
-    const struct yn_node *node[YN_AHEAD_MAX];
+    const struct yn_node *nodes[YN_AHEAD_MAX];
+    uint16_t slots[YN_AHEAD_MAX];
     assert(n <= YN_AHEAD_MAX);
     for (size_t i = 0; i < n; i++)
-        node[i] = view->root;
-    for (unsigned level = view->root->level; level > 0; level--) { /* of all of them */
-        struct yn_node *const *child[YN_AHEAD_MAX];
-        for (size_t i = 0; i < n; i++) {
-            const struct yn_inner *inner = yn_as_inner(node[i]);
-            size_t slot = child_before(inner, keys[i]);
-            child[i] = &inner->child[slot];
-            __builtin_prefetch(child[i]);
-            __builtin_prefetch(&inner->count[slot]); /* what an insert will change */
-        }
-        for (size_t i = 0; i < n; i++) {
-            node[i] = *child[i];
-            if (level > 1)
-                inner_prefetch(node[i]);
-            else
-                leaf_prefetch(node[i], YN_LEAF_BYTES);
-        }
-    }
+        nodes[i] = view->root;
+    while (n > 0 && nodes[0]->level > 0)
+        step_down(nodes, keys, n, slots);
     for (size_t i = 0; i < n; i++) {
-        const struct yn_leaf *leaf = yn_as_leaf(node[i]);
+        const struct yn_leaf *leaf = yn_as_leaf(nodes[i]);
         size_t at = yn_leaf_find_key(leaf, keys[i]);
         if (at < leaf->head.n)
             __builtin_prefetch(yn_leaf_wires(leaf) + yn_leaf_offset(leaf, at));
         out_places[i] = (struct yn_place){leaf, at};
     }
+}
+
+void yn_tree_seek_leaves(const struct yn_view *view, const uint64_t *keys, size_t n,
+                         struct yn_path *out_paths)
+{
+    const struct yn_node *nodes[YN_AHEAD_MAX];
+    uint16_t slots[YN_AHEAD_MAX];
+    int depth = 0;
+    assert(n <= YN_AHEAD_MAX);
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = view->root;
+    for (; n > 0 && nodes[0]->level > 0; depth++) {
+        assert(depth < YN_TREE_DEPTH_MAX);
+        for (size_t i = 0; i < n; i++)
+            out_paths[i].inner[depth] = yn_as_inner(nodes[i]);
+        step_down(nodes, keys, n, slots);
+        for (size_t i = 0; i < n; i++)
+            out_paths[i].slot[depth] = slots[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        out_paths[i].depth = depth;
+        out_paths[i].leaf = yn_as_leaf(nodes[i]);
+        out_paths[i].i = 0;
+        out_paths[i].is_found = false;
+    }
+}
+
+bool yn_tree_find_between(struct yn_path *path, uint64_t key, struct yn_bytes member)
+{
+    path->i = yn_leaf_lower_bound(path->leaf, key, member, &path->is_found);
+    return path->i > 0 && path->i < path->leaf->head.n;
 }
 
 void yn_tree_visit_key(const struct yn_view *view, uint64_t key, yn_member_fn visit,

@@ -35,6 +35,8 @@ struct yn_tree {
     struct yn_mem mem;
     uint64_t epoch;         /* nodes made now are born in it */
     struct yn_view *newest; /* frozen views, newest first */
+    uint64_t n_dropped;     /* nodes that have left the live tree; while it is the same,
+                               paths lead through nodes that are there */
 };
 
 /* The way from the root to an entry or to where one would be. */
@@ -88,6 +90,14 @@ struct yn_place {
 };
 void yn_tree_seek_many(const struct yn_view *view, const uint64_t *keys, size_t n,
                        struct yn_place *out_places);
+/* The same for entries that are to be put there: only the leaves are found, all of each
+ * is asked for, and the ways to them are kept (i is 0). */
+void yn_tree_seek_leaves(const struct yn_view *view, const uint64_t *keys, size_t n,
+                         struct yn_path *out_paths);
+/* Finds (key, member) in the leaf of a path that leads through nodes of the live tree.
+ * Returns whether it stands, or would stand, between two entries of the leaf, so that
+ * this is its place; if not, the path is of no use. */
+bool yn_tree_find_between(struct yn_path *path, uint64_t key, struct yn_bytes member);
 
 /* Visits the members with this key until visit returns false. */
 typedef bool (*yn_member_fn)(void *ctx, struct yn_bytes member);

@@ -54,6 +54,7 @@ struct yn_zset *yn_zset_new(const struct yn_options *options)
     yn_tree_init(&set->tree, options);
     set->tree.mem.used = sizeof *set;
     set->dict = NULL;
+    set->ahead = NULL;
     set->seed =
         options != NULL && options->hash_seed != 0 ? options->hash_seed : process_seed();
     set->n_dicts = 0;
@@ -73,6 +74,8 @@ void yn_zset_free(struct yn_zset *set)
         return;
     yn_dict_free(&set->tree.mem, set->dict);
     set->dict = NULL;
+    yn_mem_give(&set->tree.mem, set->ahead, sizeof *set->ahead);
+    set->ahead = NULL;
     yn_tree_clear(&set->tree);
     set->is_dead = true;
     if (set->tree.newest == NULL)
@@ -175,21 +178,46 @@ void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members
     }
 }
 
-void yn_zset_prefetch(const struct yn_zset *set, const struct yn_entry *entries,
+void yn_zset_prefetch(struct yn_zset *set, const struct yn_entry *entries,
                       size_t n_entries)
 {
     struct yn_bytes members[YN_AHEAD_MAX];
-    uint64_t keys[YN_AHEAD_MAX];
     if (!is_worth_looking_ahead(set, n_entries))
         return;
-    for (size_t at = 0; at < n_entries;) {
-        size_t n = 0;
-        for (; n < YN_AHEAD_MAX && at < n_entries; n++, at++) {
-            members[n] = entries[at].member;
-            keys[n] = isnan(entries[at].score) ? 0 : yn_key_of_score(entries[at].score);
-        }
-        yn_dict_prefetch(set->dict, &set->tree.live, members, keys, n);
+    if (set->ahead == NULL)
+        set->ahead = yn_mem_take(&set->tree.mem, sizeof *set->ahead);
+    struct yn_ahead *ahead = set->ahead;
+    if (ahead == NULL)
+        return;
+    size_t n = n_entries < YN_AHEAD_MAX ? n_entries : YN_AHEAD_MAX;
+    for (size_t i = 0; i < n; i++) {
+        members[i] = entries[i].member;
+        ahead->keys[i] = isnan(entries[i].score) ? yn_key_of_score(0)
+                                                 : yn_key_of_score(entries[i].score);
     }
+    yn_dict_probable_keys(set->dict, members, n, ahead->keys);
+    yn_tree_seek_leaves(&set->tree.live, ahead->keys, n, ahead->paths);
+    ahead->n = n;
+    ahead->at = 0;
+    ahead->n_dropped = set->tree.n_dropped;
+}
+
+/* Finds where an entry would stand: by what yn_zset_prefetch has found, if it is still
+ * true, or by a descent. */
+static void find_place(struct yn_zset *set, uint64_t key, struct yn_bytes member,
+                       struct yn_path *out_path)
+{
+    struct yn_ahead *ahead = set->ahead;
+    if (ahead != NULL && ahead->n_dropped == set->tree.n_dropped) {
+        while (ahead->at < ahead->n && ahead->keys[ahead->at] != key)
+            ahead->at++; /* entries come in order; those left out have moved, say */
+        if (ahead->at < ahead->n) {
+            *out_path = ahead->paths[ahead->at++];
+            if (yn_tree_find_between(out_path, key, member))
+                return;
+        }
+    }
+    yn_tree_find(&set->tree.live, key, member, out_path);
 }
 
 /* ---- change ---- */
@@ -253,7 +281,7 @@ static enum yn_status add_member(struct yn_zset *set, struct yn_bytes member,
     if (!make_entry(set, member, space, &entry))
         return YN_ENOMEM;
     enum yn_status status = YN_OK;
-    yn_tree_find(&set->tree.live, key, member, &path);
+    find_place(set, key, member, &path);
     if (set->dict != NULL) {
         hash = yn_dict_hash(set->dict, member);
         status = yn_dict_add(set->dict, &set->tree.mem, &set->tree.live, hash, score,

@@ -4,9 +4,19 @@
 
 #include "core/dict.h"
 
+/* Where the entries of yn_zset_prefetch will stand: the puts that follow need not go down
+ * the tree again. */
+struct yn_ahead {
+    uint64_t keys[YN_AHEAD_MAX];
+    struct yn_path paths[YN_AHEAD_MAX];
+    size_t n, at;       /* entries from `at` on are to come */
+    uint64_t n_dropped; /* the tree's when the paths were found */
+};
+
 struct yn_zset {
     struct yn_tree tree;
-    struct yn_dict *dict; /* NULL while one leaf holds everything */
+    struct yn_dict *dict;   /* NULL while one leaf holds everything */
+    struct yn_ahead *ahead; /* NULL until it is wanted */
     uint64_t seed;
     uint8_t n_dicts; /* dictionaries made so far, wrapping around */
     bool is_dead;    /* freed, and waiting for its frozen views */

@@ -290,6 +290,8 @@ static void apply(struct rng *rng, struct yn_zset *set, struct model *model,
         score = model->pairs[at].score + (double)rng_below(rng, 9) - 4;
     if (isnan(score))
         score = 0;
+    if (rng_below(rng, 2)) /* the put that follows goes by what this finds */
+        yn_zset_prefetch(set, (struct yn_entry[]){{member, score}, {member, score}}, 2);
     struct yn_put put;
     enum yn_change expected = YN_ADDED;
     double old_score = is_there ? model->pairs[at].score : 0;
