@@ -172,6 +172,28 @@ static void relate_box(const struct yn_region *region, const struct yn_rects *re
     }
 }
 
+/* Lowest bit of each of eight bytes, gathered. */
+static inline uint64_t gather_bits(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
+}
+
+static uint64_t kernel_overlap(const struct yn_rect *box, const struct yn_rects *rects,
+                               size_t n)
+{
+    const struct yn_rect of = *box;
+    uint8_t flags[64] = {0};
+    for (size_t i = 0; i < n; i++)
+        flags[i] = (rects->lat_min[i] <= of.lat_max) & (rects->lat_max[i] >= of.lat_min) &
+                   (rects->lon_min[i] <= of.lon_max) & (rects->lon_max[i] >= of.lon_min);
+    uint64_t bits = 0;
+    for (size_t b = 0; b < 8; b++)
+        bits |= gather_bits(flags + b * 8) << 8 * b;
+    return bits;
+}
+
 static void kernel_relate(const struct yn_region *region, const struct yn_rects *rects,
                           size_t n, uint8_t *out_relations)
 {
@@ -466,14 +488,6 @@ static bool settle(const struct yn_region *region, const struct yn_leaf *leaf, s
         region, (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)});
 }
 
-/* Lowest bit of each of eight bytes, gathered. */
-static inline uint64_t gather_bits(const uint8_t *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-}
-
 static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf *leaf,
                             uint8_t *flags, uint64_t *out_mask)
 {
@@ -526,6 +540,6 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
 }
 
 const struct yn_kernel KERNEL_TABLE = {
-    KERNEL_NAME,      kernel_relate,    kernel_bounds, kernel_decode,
-    kernel_haversine, kernel_distances, kernel_test,
+    KERNEL_NAME,   kernel_overlap,   kernel_relate,    kernel_bounds,
+    kernel_decode, kernel_haversine, kernel_distances, kernel_test,
 };

@@ -30,7 +30,6 @@ struct yn_search {
     const struct yn_allocator *hook;
     struct yn_region region;
     struct yn_query query;
-    enum yn_relation root_relation; /* of a set that is a single leaf */
     double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
     struct yn_search_work work;
