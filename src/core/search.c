@@ -32,9 +32,8 @@
 
 /* ---- memory ---- */
 
-/* As yn_mem_grow, for an array that begins in memory of the search itself. */
-static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
-                 size_t n_wanted, size_t element_size, const void *few)
+bool yn_search_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                    size_t n_wanted, size_t element_size, const void *few)
 {
     if (n_wanted <= *cap)
         return true;
@@ -53,20 +52,20 @@ static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
 
 bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->picks, &search->picks_cap, n_wanted,
-                sizeof *search->picks, search->few_picks);
+    return yn_search_grow(search->hook, (void **)&search->picks, &search->picks_cap,
+                          n_wanted, sizeof *search->picks, search->few_picks);
 }
 
 bool yn_search_grow_masks(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->masks, &search->masks_cap, n_wanted,
-                sizeof *search->masks, search->few_masks);
+    return yn_search_grow(search->hook, (void **)&search->masks, &search->masks_cap,
+                          n_wanted, sizeof *search->masks, search->few_masks);
 }
 
 bool yn_search_grow_ranked(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->ranked, &search->ranked_cap, n_wanted,
-                sizeof *search->ranked, search->few_ranked);
+    return yn_search_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
+                          n_wanted, sizeof *search->ranked, search->few_ranked);
 }
 
 static void init_arrays(struct yn_search *search)
@@ -203,11 +202,11 @@ static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
 
 /* Fetches what will be read of a leaf: the header, and the positions if they are tested.
  */
-static void prefetch_leaf(const struct yn_node *leaf, enum yn_relation relation)
+static void prefetch_leaf(const struct branch *branch)
 {
-    size_t len = relation == YN_CROSSING ? 640 : 64;
+    size_t len = branch->relation == YN_CROSSING ? 640 : 64;
     for (size_t at = 0; at < len; at += 64)
-        __builtin_prefetch((const char *)leaf + at);
+        __builtin_prefetch((const char *)branch->node + at);
 }
 
 #define PREFETCH_AHEAD 4
@@ -221,8 +220,23 @@ static void relate_some(const struct walk *walk, const struct yn_rects *rects,
     yn_kernel()->relate(&walk->search->region, &some, n, out_relations);
 }
 
-/* So few children, that are not leaves, are looked into rather than related. */
+/* So few children that are not leaves, and so few leaves that are larger than the shape,
+ * are looked into rather than related. */
 #define FEW_CHILDREN 3
+#define FEW_LEAVES 8
+
+/* Whether none of the rectangles lies in the cover: none is inside the shape then. */
+static bool are_larger(const struct yn_rect *cover, const struct yn_rects *rects,
+                       const uint8_t *numbers, size_t n)
+{
+    size_t n_within = 0;
+    for (size_t k = 0; k < n; k++) {
+        struct yn_rect rect = yn_rects_get(rects, numbers[k]);
+        n_within += (rect.lat_min >= cover->lat_min) & (rect.lat_max <= cover->lat_max) &
+                    (rect.lon_min >= cover->lon_min) & (rect.lon_max <= cover->lon_max);
+    }
+    return n_within == 0;
+}
 
 /* The children that the walk has to visit, in order. Returns their number. */
 static size_t choose_children(const struct walk *walk, const struct branch *branch,
@@ -246,7 +260,8 @@ static size_t choose_children(const struct walk *walk, const struct branch *bran
         numbers[n] = (uint8_t)i;
         n += upper >= walk->key_min;
     }
-    if (n == 0 || is_inside || (n <= FEW_CHILDREN && branch->node->level > 1))
+    if (n == 0 || is_inside || (n <= FEW_CHILDREN && branch->node->level > 1) ||
+        (n <= FEW_LEAVES && are_larger(&region->cover, &inner->rects, numbers, n)))
         return n;
     if (n == n_children)
         yn_kernel()->relate(region, &inner->rects, n, relations);
@@ -268,11 +283,10 @@ static enum yn_status walk_branch(struct walk *walk, const struct branch *branch
     size_t n = choose_children(walk, branch, children);
     bool are_leaves = branch->node->level == 1;
     for (size_t i = 0; are_leaves && i < PREFETCH_AHEAD && i < n; i++)
-        prefetch_leaf(children[i].node, children[i].relation);
+        prefetch_leaf(&children[i]);
     for (size_t i = 0; i < n && walk->search->n_results < walk->limit; i++) {
         if (are_leaves && i + PREFETCH_AHEAD < n)
-            prefetch_leaf(children[i + PREFETCH_AHEAD].node,
-                          children[i + PREFETCH_AHEAD].relation);
+            prefetch_leaf(&children[i + PREFETCH_AHEAD]);
         enum yn_status status = walk_branch(walk, &children[i]);
         if (status != YN_OK)
             return status;

@@ -60,6 +60,9 @@ struct yn_search {
     double hit_m[YN_HITS_MAX];
 };
 
+/* As yn_mem_grow, for an array that begins in memory that is not the allocator's. */
+bool yn_search_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                    size_t n_wanted, size_t element_size, const void *few);
 /* Makes room in one of the search's arrays. False, nothing changed, when out of memory.
  */
 bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted);
