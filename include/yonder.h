@@ -319,8 +319,8 @@ YN_API size_t yn_search_count(const struct yn_search *search);
 /* The point that distances are measured from. */
 YN_API struct yn_point yn_search_center(const struct yn_search *search);
 
-/* What the plan cost. A leaf that several cells share is visited, and counted, once for
- * each. */
+/* What the plan cost. With a limit in cell order, a leaf that several cells share is
+ * visited, and counted, once for each. */
 struct yn_search_work {
     size_t n_leaves; /* leaves that hold results or were tested */
     size_t n_tested; /* points that were tested or measured one by one */

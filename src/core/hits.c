@@ -69,7 +69,9 @@ static size_t take_hits(const struct yn_search *search, const struct yn_pick *pi
             continue;
         }
         at += (size_t)__builtin_ctzll(word);
-        out_numbers[n++] = (uint8_t)at++; /* a mask has no bit from pick->last on */
+        if (at >= pick->last) /* the mask may go on with another pick's */
+            break;
+        out_numbers[n++] = (uint8_t)at++;
     }
     *i = at;
     return n;

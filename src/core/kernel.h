@@ -26,6 +26,9 @@ struct yn_positions {
 
 struct yn_kernel {
     const char *name;
+    /* Which of the first n rectangles have cells in common with the box: a bit each. */
+    uint64_t (*overlap)(const struct yn_rect *box, const struct yn_rects *rects,
+                        size_t n);
     /* How the first n rectangles lie (enum yn_relation each); certified. */
     void (*relate)(const struct yn_region *region, const struct yn_rects *rects, size_t n,
                    uint8_t *out_relations);

@@ -7,7 +7,9 @@
  * makes vector code of them (-O3). One source, so that all sets decide alike. Fused
  * multiply-adds are off (-ffp-contract=off): a result does not depend on the set.
  *
- * Three kernels.
+ * overlap, and the entries in a cover: integers only. A shape's cover (region.h) leaves
+ * nothing out that is in the shape; what is not in it needs no test, and where few
+ * entries of a leaf are, these are tested by themselves, in doubles.
  *
  * relate: where many rectangles lie. In doubles, with a margin for rounding (region.c).
  * For a difference of longitude L and latitudes in [lat1, lat2],
@@ -29,9 +31,9 @@
  *     4 * sqrt(a*) * e + 4 * e^2 + 4e-6 * a*
  *
  * Entries within it are settled exactly. Where the band would be wide (BAND_MAX: the
- * derivation needs that, too) or the angles large, the leaf is
+ * derivation needs that, too) or the angles large, the leaf is tested
  *
- * tested in doubles: sin^2 from the Taylor series of sin to x^21 (error below 2e-18
+ * in doubles: sin^2 from the Taylor series of sin to x^21 (error below 2e-18
  * up to pi/2), the cosine of a latitude from 1 - 2 sin^2(lat/2).
  */
 #include <math.h>
@@ -170,6 +172,34 @@ static void relate_box(const struct yn_region *region, const struct yn_rects *re
                      (high + yn_a_slack(high) < region->parallel.in);
         out_relations[i] = is_out ? YN_OUTSIDE : is_in ? YN_INSIDE : YN_CROSSING;
     }
+}
+
+/* Lowest bit of each of eight bytes, gathered. */
+static inline uint64_t gather_bits(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
+}
+
+/* Lowest bit of each of 64 bytes. */
+static inline uint64_t gather_word(const uint8_t *bytes)
+{
+    uint64_t bits = 0;
+    for (size_t b = 0; b < 8; b++)
+        bits |= gather_bits(bytes + b * 8) << 8 * b;
+    return bits;
+}
+
+static uint64_t kernel_overlap(const struct yn_rect *box, const struct yn_rects *rects,
+                               size_t n)
+{
+    const struct yn_rect of = *box;
+    uint8_t flags[64] = {0};
+    for (size_t i = 0; i < n; i++)
+        flags[i] = (rects->lat_min[i] <= of.lat_max) & (rects->lat_max[i] >= of.lat_min) &
+                   (rects->lon_min[i] <= of.lon_max) & (rects->lon_max[i] >= of.lon_min);
+    return gather_word(flags);
 }
 
 static void kernel_relate(const struct yn_region *region, const struct yn_rects *rects,
@@ -466,14 +496,6 @@ static bool settle(const struct yn_region *region, const struct yn_leaf *leaf, s
         region, (struct yn_point){yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)});
 }
 
-/* Lowest bit of each of eight bytes, gathered. */
-static inline uint64_t gather_bits(const uint8_t *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-}
-
 static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf *leaf,
                             uint8_t *flags, uint64_t *out_mask)
 {
@@ -487,13 +509,118 @@ static size_t mask_of_flags(const struct yn_region *region, const struct yn_leaf
         for (size_t i = 0; (open & FLAG_MAYBE) != 0 && i < 64; i++)
             if (word[i] == FLAG_MAYBE)
                 word[i] = settle(region, leaf, w * 64 + i);
-        uint64_t in = 0;
-        for (size_t b = 0; b < 8; b++)
-            in |= gather_bits(word + b * 8) << 8 * b;
-        out_mask[w] = in;
-        n_hits += (size_t)__builtin_popcountll(in);
+        out_mask[w] = gather_word(word);
+        n_hits += (size_t)__builtin_popcountll(out_mask[w]);
     }
     return n_hits;
+}
+
+/* ---- entries in the cover ---- */
+
+/* So few entries are looked at by themselves. */
+#define FEW_ENTRIES 16
+
+/* Whether the cover may leave out entries of the leaf: where it is smaller than the
+ * leaf's rectangle. */
+static bool has_small_cover(const struct yn_region *region, const struct yn_leaf *leaf)
+{
+    const struct yn_rect *cover = &region->cover, *rect = &leaf->rect;
+    return leaf->head.format != YN_LEAF_GENERAL &&
+           (cover->lat_max - cover->lat_min < rect->lat_max - rect->lat_min ||
+            cover->lon_max - cover->lon_min < rect->lon_max - rect->lon_min);
+}
+
+/* What is left of [*min, *max] of 16-bit offsets from a base; false: nothing. */
+static bool narrow_limits(uint32_t min, uint32_t max, uint32_t base, uint16_t *out_min,
+                          uint16_t *out_max)
+{
+    if (max < base || (min > base && min - base > UINT16_MAX))
+        return false;
+    *out_min = (uint16_t)(min > base ? min - base : 0);
+    *out_max = (uint16_t)(max - base > UINT16_MAX ? UINT16_MAX : max - base);
+    return true;
+}
+
+/* Flags the entries in the cover. Returns false when there are none for certain. */
+static bool flag_covered(const struct yn_rect *cover, const struct yn_leaf *leaf,
+                         uint8_t *out_flags)
+{
+    size_t n = leaf->head.n;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        const uint16_t *lat = (const uint16_t *)(const void *)leaf->data, *lon = lat + n;
+        uint16_t lat_min, lat_max, lon_min, lon_max;
+        if (!narrow_limits(cover->lat_min, cover->lat_max, leaf->base_lat, &lat_min,
+                           &lat_max) ||
+            !narrow_limits(cover->lon_min, cover->lon_max, leaf->base_lon, &lon_min,
+                           &lon_max))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            out_flags[i] = (lat[i] >= lat_min) & (lat[i] <= lat_max) &
+                           (lon[i] >= lon_min) & (lon[i] <= lon_max);
+    } else {
+        const uint32_t *lat = (const uint32_t *)(const void *)leaf->data, *lon = lat + n;
+        const struct yn_rect of = *cover;
+        for (size_t i = 0; i < n; i++)
+            out_flags[i] = (lat[i] >= of.lat_min) & (lat[i] <= of.lat_max) &
+                           (lon[i] >= of.lon_min) & (lon[i] <= of.lon_max);
+    }
+    memset(out_flags + n, 0, N_MAX - n);
+    return true;
+}
+
+/* Tests the entries of the mask, few of them, and leaves those in it that are in the
+ * region. Returns their number. */
+static size_t test_few(const struct yn_region *region, const struct yn_leaf *leaf,
+                       uint64_t *mask)
+{
+    struct yn_positions at;
+    uint8_t numbers[FEW_ENTRIES], flags[N_MAX];
+    size_t n = 0, n_hits = 0;
+    for (size_t w = 0; w < YN_MASK_WORDS; w++) {
+        for (uint64_t left = mask[w]; left != 0; left &= left - 1) {
+            uint32_t lat, lon;
+            numbers[n] = (uint8_t)(w * 64 + (size_t)__builtin_ctzll(left));
+            yn_leaf_cell(leaf, numbers[n], &lat, &lon);
+            at.lat[n] = yn_cell_lat_deg(lat);
+            at.lon[n++] = yn_cell_lon_deg(lon);
+        }
+        mask[w] = 0;
+    }
+    if (region->shape.kind == YN_CIRCLE)
+        test_circle_double(region, &at, n, flags);
+    else if (region->shape.kind == YN_BOX)
+        test_box_double(region, &at, n, flags);
+    else
+        memset(flags, FLAG_MAYBE, n);
+    for (size_t k = 0; k < n; k++) {
+        if (flags[k] == 0 ||
+            (flags[k] == FLAG_MAYBE && !settle(region, leaf, numbers[k])))
+            continue;
+        mask[numbers[k] / 64] |= (uint64_t)1 << numbers[k] % 64;
+        n_hits++;
+    }
+    return n_hits;
+}
+
+/* Where the cover leaves few entries of the leaf, tests only these. Returns false, and
+ * nothing is decided, where it does not. */
+static bool test_covered(const struct yn_region *region, const struct yn_leaf *leaf,
+                         uint64_t *out_mask, size_t *out_hits)
+{
+    uint8_t flags[N_MAX];
+    size_t n = 0;
+    *out_hits = 0;
+    if (!flag_covered(&region->cover, leaf, flags))
+        return true;
+    for (size_t w = 0; w * 64 < leaf->head.n; w++) {
+        out_mask[w] = gather_word(flags + w * 64);
+        n += (size_t)__builtin_popcountll(out_mask[w]);
+    }
+    if (n > FEW_ENTRIES)
+        return false;
+    if (n > 0)
+        *out_hits = test_few(region, leaf, out_mask);
+    return true;
 }
 
 static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *leaf,
@@ -503,7 +630,10 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
     struct yn_positions at;
     size_t n = leaf->head.n;
     enum yn_shape_kind kind = region->shape.kind;
+    size_t n_hits;
     memset(out_mask, 0, YN_MASK_WORDS * sizeof *out_mask);
+    if (has_small_cover(region, leaf) && test_covered(region, leaf, out_mask, &n_hits))
+        return n_hits;
     if (kind == YN_POLYGON) {
         kernel_decode(leaf, &at);
         for (size_t i = 0; i < n; i++)
@@ -526,6 +656,6 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
 }
 
 const struct yn_kernel KERNEL_TABLE = {
-    KERNEL_NAME,      kernel_relate,    kernel_bounds, kernel_decode,
-    kernel_haversine, kernel_distances, kernel_test,
+    KERNEL_NAME,   kernel_overlap,   kernel_relate,    kernel_bounds,
+    kernel_decode, kernel_haversine, kernel_distances, kernel_test,
 };

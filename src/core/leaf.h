@@ -80,6 +80,16 @@ static inline void yn_rects_set(struct yn_rects *rects, size_t i,
     rects->lon_max[i] = rect->lon_max;
 }
 
+/* Those of the numbers, to the front of other arrays. */
+static inline void yn_rects_pack(const struct yn_rects *rects, const uint8_t *numbers,
+                                 size_t n, struct yn_rects *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct yn_rect rect = yn_rects_get(rects, numbers[i]);
+        yn_rects_set(out, i, &rect);
+    }
+}
+
 enum yn_leaf_format { YN_LEAF_NARROW, YN_LEAF_WIDE, YN_LEAF_GENERAL };
 
 struct yn_leaf {

@@ -26,11 +26,14 @@ struct candidate {
     uint32_t number; /* in the order they came; wraps around, which only costs time */
 };
 
+#define QUEUE_FEW 64
+
 struct nearest {
     struct yn_search *search;
     bool is_desc;
     struct candidate *queue; /* heap, best first */
     size_t n, cap;
+    struct candidate *few; /* memory of the queue while it is small */
     uint32_t n_pushed;
     double a_worst; /* results cannot be beaten by an a beyond this */
 };
@@ -54,8 +57,8 @@ static bool is_before(const struct nearest *nearest, const struct candidate *x,
 
 static enum yn_status queue_push(struct nearest *nearest, struct candidate candidate)
 {
-    if (!yn_mem_grow(nearest->search->hook, (void **)&nearest->queue, &nearest->cap,
-                     nearest->n + 1, sizeof *nearest->queue))
+    if (!yn_search_grow(nearest->search->hook, (void **)&nearest->queue, &nearest->cap,
+                        nearest->n + 1, sizeof *nearest->queue, nearest->few))
         return YN_ENOMEM;
     size_t i = nearest->n++;
     candidate.number = nearest->n_pushed++;
@@ -147,31 +150,102 @@ static bool is_hopeless(const struct nearest *nearest, double a)
 
 /* ---- opening nodes ---- */
 
+/* Measuring a whole leaf pays from about so many of its entries on. */
+#define MEASURE_MIN 12
+
+/* The entries of the mask, n of them: their numbers, positions and haversine a's. */
+struct measured {
+    uint8_t numbers[YN_LEAF_ENTRIES_MAX];
+    struct yn_point positions[YN_LEAF_ENTRIES_MAX];
+    double a[YN_LEAF_ENTRIES_MAX];
+};
+
+static size_t list_bits(const uint64_t *mask, size_t n_words, uint8_t *out_numbers)
+{
+    size_t n = 0;
+    for (size_t w = 0; w < n_words; w++)
+        for (uint64_t left = mask[w]; left != 0; left &= left - 1)
+            out_numbers[n++] = (uint8_t)(w * 64 + (size_t)__builtin_ctzll(left));
+    return n;
+}
+
+static void fill_mask(uint64_t *mask, size_t n)
+{
+    for (size_t w = 0; w < YN_MASK_WORDS; w++) {
+        size_t low = w * 64;
+        mask[w] = n >= low + 64 ? ~(uint64_t)0
+                  : n > low     ? ~(uint64_t)0 >> (low + 64 - n)
+                                : 0;
+    }
+}
+
+static size_t measure_entries(const struct yn_region *region, const struct yn_leaf *leaf,
+                              const uint64_t *mask, struct measured *out)
+{
+    struct yn_positions at;
+    double a[YN_LEAF_ENTRIES_MAX];
+    size_t n = list_bits(mask, YN_MASK_WORDS, out->numbers);
+    bool is_whole = n >= MEASURE_MIN;
+    if (is_whole) {
+        yn_kernel()->decode(leaf, &at);
+        yn_kernel()->haversine(region, &at, leaf->head.n, a);
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            struct yn_point position = yn_leaf_point(leaf, out->numbers[k]);
+            at.lat[k] = position.lat;
+            at.lon[k] = position.lon;
+        }
+        yn_kernel()->haversine(region, &at, n, a);
+    }
+    for (size_t k = 0; k < n; k++) {
+        size_t i = is_whole ? out->numbers[k] : k;
+        out->positions[k] = (struct yn_point){at.lon[i], at.lat[i]};
+        out->a[k] = a[i];
+    }
+    return n;
+}
+
 static enum yn_status open_leaf(struct nearest *nearest, const struct yn_leaf *leaf,
                                 enum yn_relation relation)
 {
     struct yn_search *search = nearest->search;
-    struct yn_positions positions;
-    double a[YN_LEAF_ENTRIES_MAX];
+    struct measured measured;
     uint64_t mask[YN_MASK_WORDS];
-    size_t n = leaf->head.n;
     search->work.n_leaves++;
-    search->work.n_tested += n;
-    if (relation == YN_CROSSING)
-        yn_kernel()->test(&search->region, leaf, mask);
-    yn_kernel()->decode(leaf, &positions);
-    yn_kernel()->haversine(&search->region, &positions, n, a);
-    for (size_t i = 0; i < n; i++) {
-        if (is_hopeless(nearest, a[i]) ||
-            (relation == YN_CROSSING && !(mask[i / 64] >> i % 64 & 1)))
+    search->work.n_tested += leaf->head.n;
+    if (relation == YN_INSIDE)
+        fill_mask(mask, leaf->head.n);
+    else if (yn_kernel()->test(&search->region, leaf, mask) == 0)
+        return YN_OK;
+    size_t n = measure_entries(&search->region, leaf, mask, &measured);
+    for (size_t k = 0; k < n; k++) {
+        if (is_hopeless(nearest, measured.a[k]))
             continue;
-        struct yn_point position = {positions.lon[i], positions.lat[i]};
-        double distance_m = yn_distance_m(search->region.shape.center, position);
-        enum yn_status status = offer(nearest, (struct yn_ranked){distance_m, leaf, i});
+        double distance_m =
+            yn_distance_m(search->region.shape.center, measured.positions[k]);
+        enum yn_status status =
+            offer(nearest, (struct yn_ranked){distance_m, leaf, measured.numbers[k]});
         if (status != YN_OK)
             return status;
     }
     return YN_OK;
+}
+
+/* How the rectangles lie, and bounds on the haversine a in them. */
+static void relate_and_bound(const struct yn_region *region, const struct yn_rects *rects,
+                             size_t n, enum yn_relation relation, uint8_t *out_relations,
+                             double *out_low, double *out_high)
+{
+    yn_kernel()->bounds(region, rects, n, out_low, out_high);
+    if (relation != YN_CROSSING)
+        memset(out_relations, (int)relation, n);
+    else if (region->shape.kind != YN_CIRCLE)
+        yn_kernel()->relate(region, rects, n, out_relations);
+    else /* the bounds say it */
+        for (size_t i = 0; i < n; i++)
+            out_relations[i] = out_low[i] > region->circle.out   ? YN_OUTSIDE
+                               : out_high[i] < region->circle.in ? YN_INSIDE
+                                                                 : YN_CROSSING;
 }
 
 /* Queues those of n nodes that could hold results. */
@@ -181,22 +255,24 @@ static enum yn_status add_nodes(struct nearest *nearest, struct yn_node *const *
 {
     const struct yn_region *region = &nearest->search->region;
     double low[YN_TREE_FANOUT], high[YN_TREE_FANOUT];
-    uint8_t relations[YN_TREE_FANOUT];
+    uint8_t relations[YN_TREE_FANOUT], numbers[YN_TREE_FANOUT];
     const double *bound = nearest->is_desc ? high : low;
+    struct yn_rects met;
+    uint64_t meets = ~(uint64_t)0 >> (64 - n);
     if (relation == YN_CROSSING)
-        yn_kernel()->relate(region, rects, n, relations);
-    else
-        memset(relations, (int)relation, n);
-    yn_kernel()->bounds(region, rects, n, low, high);
-    for (size_t i = 0; i < n; i++) {
-        if (relations[i] == YN_OUTSIDE || is_hopeless(nearest, bound[i]))
+        meets = yn_kernel()->overlap(&region->cover, rects, n);
+    size_t n_met = list_bits(&meets, 1, numbers);
+    yn_rects_pack(rects, numbers, n_met, &met);
+    relate_and_bound(region, &met, n_met, relation, relations, low, high);
+    for (size_t k = 0; k < n_met; k++) {
+        if (relations[k] == YN_OUTSIDE || is_hopeless(nearest, bound[k]))
             continue;
-        struct candidate candidate = {.a = bound[i],
-                                      .node = nodes[i],
-                                      .relation = (enum yn_relation)relations[i],
-                                      .is_place =
-                                          rects->lat_min[i] == rects->lat_max[i] &&
-                                          rects->lon_min[i] == rects->lon_max[i]};
+        struct candidate candidate = {.a = bound[k],
+                                      .node = nodes[numbers[k]],
+                                      .relation = (enum yn_relation)relations[k],
+                                      .is_place = met.lat_min[k] == met.lat_max[k] &&
+                                                  met.lon_min[k] == met.lon_max[k]};
+        __builtin_prefetch(candidate.node);
         enum yn_status status = queue_push(nearest, candidate);
         if (status != YN_OK)
             return status;
@@ -248,8 +324,12 @@ static void finish(struct nearest *nearest)
 
 enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view)
 {
+    struct candidate few[QUEUE_FEW];
     struct nearest nearest = {.search = search,
-                              .is_desc = search->query.order == YN_ORDER_DESC};
+                              .is_desc = search->query.order == YN_ORDER_DESC,
+                              .queue = few,
+                              .cap = QUEUE_FEW,
+                              .few = few};
     enum yn_status status = YN_OK;
     if (view->root != NULL) {
         struct yn_rect rect = yn_record_of(view->root).rect;
@@ -264,7 +344,7 @@ enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view 
         if (!is_beaten(&nearest, &best))
             status = open_node(&nearest, &best);
     }
-    if (nearest.queue != NULL)
+    if (nearest.queue != few)
         search->hook->free(search->hook->ctx, nearest.queue,
                            nearest.cap * sizeof *nearest.queue);
     if (status == YN_OK)

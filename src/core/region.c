@@ -93,6 +93,70 @@ static enum yn_status init_polygon(struct yn_region *region)
     return YN_OK;
 }
 
+/* ---- the cover ---- */
+
+/* At least arcsin(s) for 0 <= s <= COVER_SIN_MAX: the series has s^3 / 6 + 3/40 s^5 + ...
+ */
+#define COVER_SIN_MAX 0.3
+
+static double arcsine_above(double s)
+{
+    return s * (1 + 0.2 * s * s) * (1 + 1e-9);
+}
+
+/* The slices of an axis within `reach` degrees of a coordinate, and two more at either
+ * end for all rounding. Slices behind the last one all mean the limit. Beyond a limit
+ * longitudes go on at the other end. */
+static void cover_axis(double deg, double limit_deg, double reach_deg, bool wraps,
+                       uint32_t *out_min, uint32_t *out_max)
+{
+    double scale = YN_CELL_AXIS_MAX / (2 * limit_deg);
+    double low = (deg - reach_deg + limit_deg) * scale - 3;
+    double high = (deg + reach_deg + limit_deg) * scale + 3;
+    bool is_low = low < 0, is_high = high >= YN_CELL_AXIS_MAX - 1;
+    *out_min = is_low || (wraps && is_high) ? 0 : (uint32_t)low;
+    *out_max = is_high || (wraps && is_low) ? UINT32_MAX : (uint32_t)high;
+}
+
+/*
+ * The cells around the shape, from bounds that take no sine: with s the sine of half the
+ * reach in latitude, no point is further north or south than 2 arcsin(s). The least
+ * cosine of a latitude in reach, c, is at least cos(lat0) cos(reach) - sin|lat0|
+ * sin(reach), and half a difference of longitude has a sine of at most s / sqrt(cos(lat0)
+ * c) in a circle, s / c in a box.
+ */
+static void init_cover(struct yn_region *region)
+{
+    struct yn_rect *cover = &region->cover;
+    const struct yn_shape *shape = &region->shape;
+    bool is_box = shape->kind == YN_BOX;
+    *cover = (struct yn_rect){0, UINT32_MAX, 0, UINT32_MAX};
+    if (shape->kind == YN_POLYGON) {
+        struct yn_point low = region->polygon.low, high = region->polygon.high;
+        cover_axis((low.lat + high.lat) / 2, YN_LAT_MAX_DEG, (high.lat - low.lat) / 2,
+                   false, &cover->lat_min, &cover->lat_max);
+        cover_axis((low.lon + high.lon) / 2, YN_LON_MAX_DEG, (high.lon - low.lon) / 2,
+                   false, &cover->lon_min, &cover->lon_max);
+        return;
+    }
+    double s = sqrt(is_box ? region->parallel.out : region->circle.out);
+    double reach = is_box ? yn_rad_from_deg(region->dlat_deg.out) : 2 * arcsine_above(s);
+    if (!(s <= COVER_SIN_MAX && reach <= 2 * COVER_SIN_MAX))
+        return;
+    cover_axis(shape->center.lat, YN_LAT_MAX_DEG, yn_deg_from_rad(reach), false,
+               &cover->lat_min, &cover->lat_max);
+    double c = region->cos_lat * (1 - reach * reach / 2) - fabs(region->sin_lat) * reach;
+    if (!(c > 0.01))
+        return;
+    double s_lon = is_box ? s / c : s / sqrt(region->cos_lat * c);
+    if (s_lon <= COVER_SIN_MAX)
+        cover_axis(shape->center.lon, YN_LON_MAX_DEG,
+                   yn_deg_from_rad(2 * arcsine_above(s_lon)), true, &cover->lon_min,
+                   &cover->lon_max);
+}
+
+/* ---- the region ---- */
+
 enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape)
 {
     struct yn_region region = {.shape = *shape};
@@ -119,6 +183,7 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
     }
     region.cos_lat = cos(yn_rad_from_deg(region.shape.center.lat));
     region.sin_lat = sin(yn_rad_from_deg(region.shape.center.lat));
+    init_cover(&region);
     *out_region = region;
     return YN_OK;
 }

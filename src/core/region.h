@@ -29,6 +29,7 @@ struct yn_region {
     struct yn_band circle;   /* haversine a = sin^2(d / 2R) */
     struct yn_band parallel; /* box: the same along the point's parallel */
     struct yn_band dlat_deg; /* box: difference of latitude */
+    struct yn_rect cover;    /* no position of a cell outside is in the shape */
     struct yn_polygon polygon;
 };
 

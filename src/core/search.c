@@ -7,10 +7,18 @@
  * with the hits of the crossed ones as bit masks, so that counting is done once and
  * handing out is copying.
  *
+ * Small shapes. Of a node's children those come first that have cells in common with the
+ * shape's cover (region.h), a comparison of integers; what is left, usually one to three
+ * of 64, is related to the shape itself. So the walk may be made over all keys at once,
+ * whatever cells the shape has.
+ *
  * Unsorted order. Compatible servers walk up to nine cells around the centre in a
  * fixed sequence, each in (score, member) order. Keys are in Morton order and a cell is a
- * range of keys, so the walk is made once for each cell, clipped to its keys; then for
- * the keys between the cells, where those servers lose members, in ascending order.
+ * range of keys: the plan, made in order of keys, is cut where cells begin and end, and
+ * its pieces are put into the order of the cells; the keys between the cells, where those
+ * servers lose members, come last, ascending. With a limit that would plan too much:
+ * there the walk is made for each range of keys, one after the other, until there are
+ * enough.
  *
  * Sorted order. Without a limit: the same walk over everything, then distances and a
  * sort. With a limit: best-first search (nearest.c), unless `any` asks for the first
@@ -20,16 +28,12 @@
  */
 #include "core/search.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "core/geohash.h"
 
 /* ---- memory ---- */
 
-/* As yn_mem_grow, for an array that begins in memory of the search itself. */
-static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
-                 size_t n_wanted, size_t element_size, const void *few)
+bool yn_search_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                    size_t n_wanted, size_t element_size, const void *few)
 {
     if (n_wanted <= *cap)
         return true;
@@ -48,20 +52,20 @@ static bool grow(const struct yn_allocator *hook, void **array, size_t *cap,
 
 bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->picks, &search->picks_cap, n_wanted,
-                sizeof *search->picks, search->few_picks);
+    return yn_search_grow(search->hook, (void **)&search->picks, &search->picks_cap,
+                          n_wanted, sizeof *search->picks, search->few_picks);
 }
 
 bool yn_search_grow_masks(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->masks, &search->masks_cap, n_wanted,
-                sizeof *search->masks, search->few_masks);
+    return yn_search_grow(search->hook, (void **)&search->masks, &search->masks_cap,
+                          n_wanted, sizeof *search->masks, search->few_masks);
 }
 
 bool yn_search_grow_ranked(struct yn_search *search, size_t n_wanted)
 {
-    return grow(search->hook, (void **)&search->ranked, &search->ranked_cap, n_wanted,
-                sizeof *search->ranked, search->few_ranked);
+    return yn_search_grow(search->hook, (void **)&search->ranked, &search->ranked_cap,
+                          n_wanted, sizeof *search->ranked, search->few_ranked);
 }
 
 static void init_arrays(struct yn_search *search)
@@ -109,18 +113,26 @@ static enum yn_status add_pick(struct walk *walk, const struct yn_leaf *leaf,
     return YN_OK;
 }
 
-/* Clears the bits outside [first, last) and counts the rest. */
-static size_t clip_mask(uint64_t *mask, size_t first, size_t last)
+/* Clears the bits outside [first, last), counts the rest, and draws the limits in to the
+ * first and the last of them. */
+static size_t clip_mask(uint64_t *mask, size_t *first, size_t *last)
 {
-    size_t n = 0;
+    size_t n = 0, lowest = *last, highest = 0;
     for (size_t w = 0; w < YN_MASK_WORDS; w++) {
         size_t low = w * 64, high = low + 64;
-        if (first > low)
-            mask[w] &= first >= high ? 0 : ~(uint64_t)0 << (first - low);
-        if (last < high)
-            mask[w] &= last <= low ? 0 : ~(uint64_t)0 >> (high - last);
+        if (*first > low)
+            mask[w] &= *first >= high ? 0 : ~(uint64_t)0 << (*first - low);
+        if (*last < high)
+            mask[w] &= *last <= low ? 0 : ~(uint64_t)0 >> (high - *last);
+        if (mask[w] == 0)
+            continue;
+        if (n == 0)
+            lowest = low + (size_t)__builtin_ctzll(mask[w]);
+        highest = high - (size_t)__builtin_clzll(mask[w]);
         n += (size_t)__builtin_popcountll(mask[w]);
     }
+    *first = lowest;
+    *last = highest;
     return n;
 }
 
@@ -132,8 +144,9 @@ static size_t keep_lowest(uint64_t *mask, size_t n)
         if (!(mask[i / 64] >> i % 64 & 1))
             continue;
         if (++kept == n) {
-            clip_mask(mask, 0, i + 1);
-            return i + 1;
+            size_t first = 0, last = i + 1;
+            clip_mask(mask, &first, &last);
+            return last;
         }
     }
     return YN_MASK_WORDS * 64;
@@ -177,7 +190,7 @@ static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
     uint64_t mask[YN_MASK_WORDS];
     walk->search->work.n_tested += leaf->head.n;
     yn_kernel()->test(&walk->search->region, leaf, mask);
-    size_t n_hits = clip_mask(mask, first, last);
+    size_t n_hits = clip_mask(mask, &first, &last);
     if (n_hits == 0)
         return YN_OK;
     if (n_hits > wanted) {
@@ -189,45 +202,40 @@ static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
 
 /* Fetches what will be read of a leaf: the header, and the positions if they are tested.
  */
-static void prefetch_leaf(const struct yn_node *leaf, enum yn_relation relation)
+static void prefetch_leaf(const struct branch *branch)
 {
-    size_t len = relation == YN_CROSSING ? 640 : 64;
+    size_t len = branch->relation == YN_CROSSING ? 640 : 64;
     for (size_t at = 0; at < len; at += 64)
-        __builtin_prefetch((const char *)leaf + at);
+        __builtin_prefetch((const char *)branch->node + at);
 }
 
 #define PREFETCH_AHEAD 4
 
-/* The children [first, last) whose keys may be in the walk's range. */
-static void clip_children(const struct walk *walk, const struct yn_inner *inner,
-                          size_t *out_first, size_t *out_last)
+/* Relates the rectangles of the numbers, and only those. */
+static void relate_some(const struct walk *walk, const struct yn_rects *rects,
+                        const uint8_t *numbers, size_t n, uint8_t *out_relations)
 {
-    size_t first = 0, last;
-    while (first + 1 < inner->head.n && inner->key[first + 1] < walk->key_min)
-        first++;
-    for (last = first; last < inner->head.n && inner->key[last] < walk->key_end;)
-        last++;
-    *out_first = first;
-    *out_last = last;
+    struct yn_rects some;
+    yn_rects_pack(rects, numbers, n, &some);
+    yn_kernel()->relate(&walk->search->region, &some, n, out_relations);
 }
 
-/* Relates the rectangles [first, last), and only those: a search walks a dozen ranges of
- * keys, most of which touch few children of a node. */
-static void relate_children(const struct walk *walk, const struct yn_inner *inner,
-                            size_t first, size_t last, uint8_t *out_relations)
+/* So few children that are not leaves, and so few leaves that are larger than the shape,
+ * are looked into rather than related. */
+#define FEW_CHILDREN 3
+#define FEW_LEAVES 8
+
+/* Whether none of the rectangles lies in the cover: none is inside the shape then. */
+static bool are_larger(const struct yn_rect *cover, const struct yn_rects *rects,
+                       const uint8_t *numbers, size_t n)
 {
-    const struct yn_rects *rects = &inner->rects;
-    size_t n = last - first;
-    if (first == 0) {
-        yn_kernel()->relate(&walk->search->region, rects, n, out_relations);
-        return;
+    size_t n_within = 0;
+    for (size_t k = 0; k < n; k++) {
+        struct yn_rect rect = yn_rects_get(rects, numbers[k]);
+        n_within += (rect.lat_min >= cover->lat_min) & (rect.lat_max <= cover->lat_max) &
+                    (rect.lon_min >= cover->lon_min) & (rect.lon_max <= cover->lon_max);
     }
-    struct yn_rects some;
-    memcpy(some.lat_min, rects->lat_min + first, n * sizeof *some.lat_min);
-    memcpy(some.lat_max, rects->lat_max + first, n * sizeof *some.lat_max);
-    memcpy(some.lon_min, rects->lon_min + first, n * sizeof *some.lon_min);
-    memcpy(some.lon_max, rects->lon_max + first, n * sizeof *some.lon_max);
-    yn_kernel()->relate(&walk->search->region, &some, n, out_relations);
+    return n_within == 0;
 }
 
 /* The children that the walk has to visit, in order. Returns their number. */
@@ -235,22 +243,36 @@ static size_t choose_children(const struct walk *walk, const struct branch *bran
                               struct branch *out_children)
 {
     const struct yn_inner *inner = yn_as_inner(branch->node);
-    uint8_t relations[YN_TREE_FANOUT];
-    size_t n = 0, first, last;
-    clip_children(walk, inner, &first, &last);
-    if (branch->relation == YN_INSIDE)
-        memset(relations, YN_INSIDE, last - first);
-    else
-        relate_children(walk, inner, first, last, relations);
-    for (size_t i = first; i < last; i++) {
-        uint64_t upper = i + 1 < inner->head.n ? inner->key[i + 1] : branch->key_upper;
-        if (relations[i - first] == YN_OUTSIDE || upper < walk->key_min)
-            continue;
-        out_children[n++] =
-            (struct branch){inner->child[i], (enum yn_relation)relations[i - first],
-                            inner->key[i], upper};
+    const struct yn_region *region = &walk->search->region;
+    uint8_t numbers[YN_TREE_FANOUT], relations[YN_TREE_FANOUT];
+    size_t n = 0, n_kept = 0, n_children = inner->head.n;
+    bool is_inside = branch->relation == YN_INSIDE;
+    uint64_t left = is_inside
+                        ? ~(uint64_t)0 >> (64 - n_children)
+                        : yn_kernel()->overlap(&region->cover, &inner->rects, n_children);
+    for (; left != 0; left &= left - 1) {
+        size_t i = (size_t)__builtin_ctzll(left);
+        uint64_t upper = i + 1 < n_children ? inner->key[i + 1] : branch->key_upper;
+        if (inner->key[i] >= walk->key_end)
+            break;
+        out_children[n] =
+            (struct branch){inner->child[i], branch->relation, inner->key[i], upper};
+        numbers[n] = (uint8_t)i;
+        n += upper >= walk->key_min;
     }
-    return n;
+    if (n == 0 || is_inside || (n <= FEW_CHILDREN && branch->node->level > 1) ||
+        (n <= FEW_LEAVES && are_larger(&region->cover, &inner->rects, numbers, n)))
+        return n;
+    if (n == n_children)
+        yn_kernel()->relate(region, &inner->rects, n, relations);
+    else
+        relate_some(walk, &inner->rects, numbers, n, relations);
+    for (size_t i = 0; i < n; i++) {
+        out_children[n_kept] = out_children[i];
+        out_children[n_kept].relation = (enum yn_relation)relations[i];
+        n_kept += relations[i] != YN_OUTSIDE;
+    }
+    return n_kept;
 }
 
 static enum yn_status walk_branch(struct walk *walk, const struct branch *branch)
@@ -261,11 +283,10 @@ static enum yn_status walk_branch(struct walk *walk, const struct branch *branch
     size_t n = choose_children(walk, branch, children);
     bool are_leaves = branch->node->level == 1;
     for (size_t i = 0; are_leaves && i < PREFETCH_AHEAD && i < n; i++)
-        prefetch_leaf(children[i].node, children[i].relation);
+        prefetch_leaf(&children[i]);
     for (size_t i = 0; i < n && walk->search->n_results < walk->limit; i++) {
         if (are_leaves && i + PREFETCH_AHEAD < n)
-            prefetch_leaf(children[i + PREFETCH_AHEAD].node,
-                          children[i + PREFETCH_AHEAD].relation);
+            prefetch_leaf(&children[i + PREFETCH_AHEAD]);
         enum yn_status status = walk_branch(walk, &children[i]);
         if (status != YN_OK)
             return status;
@@ -280,52 +301,190 @@ static enum yn_status walk_keys(struct yn_search *search, const struct yn_view *
     struct walk walk = {search, key_min, key_end, limit};
     if (view->root == NULL || key_min >= key_end || search->n_results >= limit)
         return YN_OK;
-    struct branch root = {view->root, search->root_relation, 0, UINT64_MAX};
-    return root.relation == YN_OUTSIDE ? YN_OK : walk_branch(&walk, &root);
+    struct branch root = {view->root, YN_CROSSING, 0, UINT64_MAX};
+    return walk_branch(&walk, &root);
 }
 
 /* ---- cell order ---- */
 
+/* The keys in [min, end) come as number `turn`. */
 struct key_range {
     uint64_t min, end;
+    unsigned turn;
 };
 
-static int compare_ranges(const void *a, const void *b)
+/* All keys, as ranges one behind the other: the cells, and what is between them. */
+#define RANGES_MAX (2 * YN_CELLS_MAX + 1)
+struct key_ranges {
+    struct key_range range[RANGES_MAX];
+    size_t n;
+};
+
+/* The cells of the shape, each once (around the poles one may come twice), by key. */
+static size_t list_cells(const struct yn_shape *shape, struct key_range *out_ranges)
 {
-    const struct key_range *x = a, *y = b;
-    return (x->min > y->min) - (x->min < y->min);
+    struct yn_cells cells;
+    size_t n = 0;
+    yn_cells_of_shape(shape, &cells);
+    for (int c = 0; c < cells.n; c++) {
+        struct key_range range = {yn_key_of_score((double)cells.range[c].min),
+                                  yn_key_of_score((double)cells.range[c].max),
+                                  (unsigned)c};
+        size_t at = n;
+        while (at > 0 && out_ranges[at - 1].min > range.min)
+            at--;
+        if (at > 0 && out_ranges[at - 1].min == range.min)
+            continue;
+        memmove(&out_ranges[at + 1], &out_ranges[at], (n - at) * sizeof range);
+        out_ranges[at] = range;
+        n++;
+    }
+    return n;
 }
 
+static void add_range(struct key_ranges *ranges, struct key_range range)
+{
+    if (range.min < range.end)
+        ranges->range[ranges->n++] = range;
+}
+
+/* All keys in order: cells have their turns 0..8, then come the others, ascending. */
+static void divide_keys(const struct yn_shape *shape, struct key_ranges *out_ranges)
+{
+    struct key_range cells[YN_CELLS_MAX + 1];
+    size_t n = list_cells(shape, cells);
+    uint64_t from = 0;
+    out_ranges->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        add_range(out_ranges, (struct key_range){from, cells[i].min, YN_CELLS_MAX});
+        add_range(out_ranges, cells[i]);
+        from = cells[i].end;
+    }
+    add_range(out_ranges, (struct key_range){from, UINT64_MAX, YN_CELLS_MAX});
+}
+
+/* The numbers of the ranges in the order of their turns. */
+static void order_ranges(const struct key_ranges *ranges, uint8_t *out_numbers)
+{
+    size_t n = 0;
+    for (unsigned turn = 0; turn <= YN_CELLS_MAX; turn++)
+        for (size_t i = 0; i < ranges->n; i++)
+            if (ranges->range[i].turn == turn)
+                out_numbers[n++] = (uint8_t)i;
+}
+
+/* The first results of each cell, one cell after the other: as many as are wanted. */
 static enum yn_status walk_cells(struct yn_search *search, const struct yn_view *view,
                                  size_t limit)
 {
-    struct yn_cells cells;
-    struct key_range ranges[YN_CELLS_MAX + 1];
-    size_t n = 0;
-    yn_cells_of_shape(&search->region.shape, &cells);
-    for (int c = 0; c < cells.n; c++) {
-        struct key_range range = {yn_key_of_score((double)cells.range[c].min),
-                                  yn_key_of_score((double)cells.range[c].max)};
-        bool is_new = true; /* around the poles one cell may come twice */
-        for (size_t i = 0; i < n; i++)
-            is_new &= ranges[i].min != range.min;
-        if (!is_new)
-            continue;
-        enum yn_status status = walk_keys(search, view, range.min, range.end, limit);
+    struct key_ranges ranges;
+    uint8_t numbers[RANGES_MAX];
+    divide_keys(&search->region.shape, &ranges);
+    order_ranges(&ranges, numbers);
+    for (size_t i = 0; i < ranges.n; i++) {
+        const struct key_range *range = &ranges.range[numbers[i]];
+        enum yn_status status = walk_keys(search, view, range->min, range->end, limit);
         if (status != YN_OK)
             return status;
-        ranges[n++] = range;
-    }
-    qsort(ranges, n, sizeof ranges[0], compare_ranges);
-    ranges[n++] = (struct key_range){UINT64_MAX, UINT64_MAX};
-    uint64_t from = 0;
-    for (size_t i = 0; i < n; i++) {
-        enum yn_status status = walk_keys(search, view, from, ranges[i].min, limit);
-        if (status != YN_OK)
-            return status;
-        from = ranges[i].end;
     }
     return YN_OK;
+}
+
+/* A place in the plan: entry `i` of a pick. */
+struct cut {
+    size_t pick, i;
+};
+
+static uint64_t pick_last_key(const struct yn_pick *pick)
+{
+    return yn_leaf_key(pick->leaf, pick->last - 1u);
+}
+
+/* Where the keys from `key` on begin in a plan that is in order of keys. */
+static struct cut find_cut(const struct yn_search *search, struct cut from, uint64_t key)
+{
+    size_t low = from.pick, high = search->n_picks;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (pick_last_key(&search->picks[middle]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct cut cut = {low, 0};
+    if (low < search->n_picks) {
+        const struct yn_pick *pick = &search->picks[low];
+        cut.i = pick->first;
+        if (yn_leaf_key(pick->leaf, pick->first) < key)
+            cut.i = yn_leaf_count_below(pick->leaf, key, false);
+    }
+    return cut;
+}
+
+/* Copies the picks between two places. Returns their number. */
+static size_t copy_picks(const struct yn_pick *picks, struct cut from, struct cut to,
+                         struct yn_pick *out_picks)
+{
+    size_t n = 0;
+    for (size_t p = from.pick; p < to.pick; p++)
+        out_picks[n++] = picks[p];
+    if (to.i > 0 && picks[to.pick].first < to.i) { /* a part of one */
+        out_picks[n] = picks[to.pick];
+        out_picks[n++].last = (uint16_t)to.i;
+    }
+    if (n > 0 && from.i > out_picks[0].first)
+        out_picks[0].first = (uint16_t)from.i;
+    return n > 0 && out_picks[0].first >= out_picks[0].last ? 0 : n;
+}
+
+/* Puts a plan in order of keys into the order of cells, cutting picks at their limits. */
+static enum yn_status order_plan(struct yn_search *search)
+{
+    struct key_ranges ranges;
+    struct cut cuts[RANGES_MAX + 1] = {{0, 0}};
+    uint8_t numbers[RANGES_MAX];
+    struct yn_pick few[YN_FEW + RANGES_MAX], *picks = few;
+    size_t n_max = search->n_picks + RANGES_MAX, n = 0, cap = 0;
+    if (search->n_results < 2)
+        return YN_OK;
+    divide_keys(&search->region.shape, &ranges);
+    const struct yn_pick *last = &search->picks[search->n_picks - 1];
+    uint64_t key_first = yn_leaf_key(search->picks->leaf, search->picks->first);
+    uint64_t key_last = pick_last_key(last);
+    cuts[0].i = search->picks->first;
+    for (size_t i = 0; i < ranges.n; i++) {
+        if (ranges.range[i].min <= key_first && key_last < ranges.range[i].end)
+            return YN_OK; /* all in one */
+        uint64_t end = ranges.range[i].end;
+        cuts[i + 1] = end <= key_first ? cuts[i]
+                      : end > key_last ? (struct cut){search->n_picks, 0}
+                                       : find_cut(search, cuts[i], end);
+    }
+    if (n_max > YN_FEW + RANGES_MAX) {
+        picks = NULL;
+        if (!yn_mem_grow(search->hook, (void **)&picks, &cap, n_max, sizeof *picks))
+            return YN_ENOMEM;
+    }
+    order_ranges(&ranges, numbers);
+    for (size_t i = 0; i < ranges.n; i++)
+        n += copy_picks(search->picks, cuts[numbers[i]], cuts[numbers[i] + 1], picks + n);
+    if (picks != few) {
+        give(search->hook, search->picks, search->few_picks,
+             search->picks_cap * sizeof *picks);
+        search->picks = picks;
+        search->picks_cap = cap;
+    } else if (!yn_search_grow_picks(search, n)) {
+        return YN_ENOMEM;
+    } else {
+        memcpy(search->picks, few, n * sizeof *few);
+    }
+    search->n_picks = n;
+    return YN_OK;
+}
+
+static enum yn_status walk_all(struct yn_search *search, const struct yn_view *view)
+{
+    return walk_keys(search, view, 0, UINT64_MAX, SIZE_MAX);
 }
 
 /* ---- sorted order ---- */
@@ -375,38 +534,36 @@ static enum yn_status sort_plan(struct yn_search *search)
 static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
 {
     const struct yn_query *query = &search->query;
-    size_t limit = query->limit == 0 ? SIZE_MAX : query->limit;
-    search->root_relation = YN_CROSSING;
-    if (view->root != NULL && view->root->level == 0)
-        search->root_relation =
-            yn_region_relate(&search->region, &yn_as_leaf(view->root)->rect);
-    if (query->order == YN_ORDER_CELLS)
-        return walk_cells(search, view, limit);
+    size_t limit = query->limit < view->count ? query->limit : 0; /* 0: none */
     enum yn_status status;
-    if (query->limit > 0 && query->any)
+    if (limit > 0 && (query->any || query->order == YN_ORDER_CELLS))
         status = walk_cells(search, view, limit);
-    else if (query->limit > 0 && query->limit < view->count)
+    else if (limit > 0)
         return yn_search_nearest(search, view);
     else
-        status = walk_keys(search, view, 0, UINT64_MAX, SIZE_MAX);
-    return status == YN_OK ? sort_plan(search) : status;
+        status = walk_all(search, view);
+    if (status != YN_OK)
+        return status;
+    if (query->order != YN_ORDER_CELLS)
+        return sort_plan(search);
+    return limit > 0 ? YN_OK : order_plan(search);
 }
 
 enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
                              struct yn_search **out_search)
 {
-    struct yn_region region;
     const struct yn_allocator *hook = view->tree->mem.hook;
-    enum yn_status status = yn_region_init(&region, &query->shape);
-    if (status != YN_OK)
-        return status;
     struct yn_search *search = hook->alloc(hook->ctx, sizeof *search);
     if (search == NULL)
         return YN_ENOMEM;
     memset(search, 0, offsetof(struct yn_search, measured_m));
     init_arrays(search);
     search->hook = hook;
-    search->region = region;
+    enum yn_status status = yn_region_init(&search->region, &query->shape);
+    if (status != YN_OK) {
+        give(hook, search, NULL, sizeof *search);
+        return status;
+    }
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;

@@ -30,7 +30,6 @@ struct yn_search {
     const struct yn_allocator *hook;
     struct yn_region region;
     struct yn_query query;
-    enum yn_relation root_relation; /* of a set that is a single leaf */
     double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
     struct yn_search_work work;
@@ -61,6 +60,9 @@ struct yn_search {
     double hit_m[YN_HITS_MAX];
 };
 
+/* As yn_mem_grow, for an array that begins in memory that is not the allocator's. */
+bool yn_search_grow(const struct yn_allocator *hook, void **array, size_t *cap,
+                    size_t n_wanted, size_t element_size, const void *few);
 /* Makes room in one of the search's arrays. False, nothing changed, when out of memory.
  */
 bool yn_search_grow_picks(struct yn_search *search, size_t n_wanted);

@@ -251,6 +251,22 @@ static void compare_relate(const struct yn_region *region, const struct yn_rects
     }
 }
 
+static void compare_overlap(const struct yn_rects *rects, size_t n)
+{
+    struct yn_rects others;
+    random_rects(&others);
+    struct yn_rect box = yn_rects_get(&others, 0);
+    uint64_t expected = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct yn_rect rect = yn_rects_get(rects, i);
+        bool is_apart = rect.lat_min > box.lat_max || rect.lat_max < box.lat_min ||
+                        rect.lon_min > box.lon_max || rect.lon_max < box.lon_min;
+        expected |= (uint64_t)!is_apart << i;
+    }
+    for (size_t k = 0; k < n_kernels; k++)
+        assert_int_equal(kernels[k]->overlap(&box, rects, n), expected);
+}
+
 static void compare_bounds(const struct yn_region *region, const struct yn_rects *rects,
                            size_t n, bool is_at_end)
 {
@@ -285,6 +301,7 @@ static void rectangles_of_every_number(void **state)
             struct yn_point center = {yn_cell_lon_deg(random_index()),
                                       yn_cell_lat_deg(random_index())};
             random_rects(rects);
+            compare_overlap(rects, n);
             make_regions(center, pow(10, rng_between(&rng, 0, 7.3)), regions);
             for (size_t r = 0; r < 3; r++) {
                 compare_relate(&regions[r], rects, n, is_at_end);

@@ -142,6 +142,15 @@ static void fail_at(const struct yn_region *region, const char *what, struct cel
              s->width_m, s->height_m);
 }
 
+static void compare_cover(const struct yn_region *region, struct cell cell)
+{
+    const struct yn_rect *cover = &region->cover;
+    bool is_covered = cover->lat_min <= cell.lat && cell.lat <= cover->lat_max &&
+                      cover->lon_min <= cell.lon && cell.lon <= cover->lon_max;
+    if (!is_covered && contains(region, cell))
+        fail_at(region, "cover", cell);
+}
+
 #define N_ABOUT 8
 
 /* The kernel over a leaf of these cells. */
@@ -166,6 +175,7 @@ static void compare_kernel(const struct yn_region *region, const struct cell *ce
         /* beyond the last cell of an axis a score is too coarse for every index */
         struct cell cell = {items[i].lat, items[i].lon};
         bool is_in = contains(region, cell);
+        compare_cover(region, cell);
         n_in += is_in;
         if (is_in != (mask[0] >> i & 1))
             fail_at(region, "kernel", cell);
@@ -213,6 +223,7 @@ static uint32_t random_reach(uint32_t index, bool is_up)
 
 static void compare_rects(const struct yn_region *region, struct cell at)
 {
+    compare_cover(region, at);
     compare_rect(region, (struct yn_rect){at.lat, at.lat, at.lon, at.lon}, at);
     for (int i = 0; i < 3; i++) {
         struct yn_rect rect = {random_reach(at.lat, false), random_reach(at.lat, true),
@@ -373,12 +384,71 @@ static void sizes_of_nothing(void **state)
     }
 }
 
+/* Cells far in the sea of indices that odd scores have lie on the limits. */
+static void cover_of_odd_cells(void **state)
+{
+    (void)state;
+    static const uint32_t odd[] = {AXIS_MAX,
+                                   AXIS_MAX + 1,
+                                   AXIS_MAX + 2,
+                                   UINT32_MAX / 2,
+                                   UINT32_MAX - 1,
+                                   UINT32_MAX,
+                                   0,
+                                   1};
+    for (size_t i = 0; i < 2000; i++) {
+        struct cell at = {odd[rng_below(&rng, 8)], odd[rng_below(&rng, 8)]};
+        struct yn_shape shape = {
+            .kind = YN_CIRCLE,
+            .center = {rng_below(&rng, 2) ? 180 : -180,
+                       at.lat < 2 ? -YN_LAT_MAX_DEG : YN_LAT_MAX_DEG},
+            .radius_m = rng_below(&rng, 2) ? 0 : 10,
+            .width_m = 2,
+            .height_m = 2};
+        struct yn_region region;
+        for (int kind = 0; kind < 2; kind++) {
+            shape.kind = kind == 0 ? YN_CIRCLE : YN_BOX;
+            assert_int_equal(yn_region_init(&region, &shape), YN_OK);
+            compare_cover(&region, at);
+        }
+    }
+}
+
+/* The cover is of use: little larger than the shape. */
+static void cover_is_close(void **state)
+{
+    (void)state;
+    for (double radius_m = 100; radius_m < 500e3; radius_m *= 2) {
+        struct yn_shape circle = {
+            .kind = YN_CIRCLE,
+            .center = {rng_between(&rng, -170, 170), rng_between(&rng, -70, 70)},
+            .radius_m = radius_m};
+        struct yn_shape box = {.kind = YN_BOX,
+                               .center = circle.center,
+                               .width_m = 2 * radius_m,
+                               .height_m = 2 * radius_m};
+        const struct yn_shape *shapes[] = {&circle, &box};
+        for (size_t i = 0; i < 2; i++) {
+            struct yn_region region;
+            assert_int_equal(yn_region_init(&region, shapes[i]), YN_OK);
+            const struct yn_rect *cover = &region.cover;
+            double lat_m = (cover->lat_max - cover->lat_min) * YN_LAT_SPAN_DEG /
+                           YN_CELL_AXIS_MAX * 111226;
+            double lon_m = (cover->lon_max - cover->lon_min) * YN_LON_SPAN_DEG /
+                           YN_CELL_AXIS_MAX * 111226 * region.cos_lat;
+            assert_true(lat_m > 1.99 * radius_m && lat_m < 2.05 * radius_m + 5);
+            assert_true(lon_m > 1.99 * radius_m && lon_m < 2.6 * radius_m + 5);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(circles_at_their_edge),  cmocka_unit_test(boxes_at_their_edge),
         cmocka_unit_test(polygons_at_their_edge), cmocka_unit_test(bounds_hold),
         cmocka_unit_test(sizes_without_end),      cmocka_unit_test(sizes_of_nothing),
+        cmocka_unit_test(cover_of_odd_cells),     cmocka_unit_test(cover_is_close),
     };
     rng.state = model_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);

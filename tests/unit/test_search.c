@@ -179,6 +179,15 @@ static void work_follows_the_edge(void **state)
     assert_in_range(nearest.n_leaves, 1, 20);
     assert_in_range(nearest.n_tested, 1, nearest.n_leaves * YN_LEAF_ENTRIES_MAX);
 
+    /* a small circle: a few leaves, each of them once, whatever cells it has */
+    query.order = YN_ORDER_CELLS;
+    query.limit = 0;
+    query.shape.radius_m = 100;
+    struct yn_search_work small = work_of(set, &query, &n_hits);
+    assert_in_range(small.n_leaves, 0, 12);
+    query.order = YN_ORDER_ASC;
+    assert_int_equal(work_of(set, &query, &n_hits).n_tested, small.n_tested);
+
     /* none */
     query.shape.center = (struct yn_point){100, 0};
     struct yn_search_work none = work_of(set, &query, &n_hits);
