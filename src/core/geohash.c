@@ -87,10 +87,11 @@ static struct rectangle bounds_of_vertices(const struct yn_point *vertices,
                                vertices[0].lat};
 
     for (size_t i = 1; i < n_vertices; i++) {
-        bounds.lon_min = fmin(bounds.lon_min, vertices[i].lon);
-        bounds.lon_max = fmax(bounds.lon_max, vertices[i].lon);
-        bounds.lat_min = fmin(bounds.lat_min, vertices[i].lat);
-        bounds.lat_max = fmax(bounds.lat_max, vertices[i].lat);
+        struct yn_point p = vertices[i]; /* comparisons: fmin is a call for each */
+        bounds.lon_min = p.lon < bounds.lon_min ? p.lon : bounds.lon_min;
+        bounds.lon_max = p.lon > bounds.lon_max ? p.lon : bounds.lon_max;
+        bounds.lat_min = p.lat < bounds.lat_min ? p.lat : bounds.lat_min;
+        bounds.lat_max = p.lat > bounds.lat_max ? p.lat : bounds.lat_max;
     }
     return bounds;
 }
