@@ -196,23 +196,22 @@ static uint64_t score_limit(uint64_t code, int bits)
     return (uint64_t)(double)(code << (2 * (YN_CELL_BITS - bits)));
 }
 
-void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
+static void cells_about(struct yn_point point, const struct rectangle *bounds,
+                        double radius_m, struct yn_cells *out_cells)
 {
-    double radius_m;
-    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
-    int bits = estimate_bits(radius_m, shape->center.lat);
-    struct cell center = cell_of_point(shape->center, bits);
+    int bits = estimate_bits(radius_m, point.lat);
+    struct cell center = cell_of_point(point, bits);
 
-    if (bits > 1 && !neighbors_reach(center, bits, &bounds)) {
+    if (bits > 1 && !neighbors_reach(center, bits, bounds)) {
         bits--;
-        center = cell_of_point(shape->center, bits);
+        center = cell_of_point(point, bits);
     }
     struct rectangle center_bounds = bounds_of_cell(center, bits);
     int last = 0;
 
     out_cells->n = 0;
     for (int i = 0; i < YN_CELLS_MAX; i++) {
-        if (bits >= 2 && is_useless(i, &center_bounds, &bounds))
+        if (bits >= 2 && is_useless(i, &center_bounds, bounds))
             continue;
         struct cell cell = neighbor(center, i, bits);
         struct cell previous = neighbor(center, last, bits);
@@ -224,4 +223,37 @@ void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
         out_cells->n++;
         last = i;
     }
+}
+
+void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
+{
+    double radius_m;
+    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
+
+    cells_about(shape->center, &bounds, radius_m, out_cells);
+}
+
+/* All follows from the number of bits and the centre's cell. Both go up and down with the
+ * latitude and the longitude: what four corners agree about holds between them. */
+bool yn_cells_of_shape_near(const struct yn_shape *shape, double error_deg,
+                            struct yn_cells *out_cells)
+{
+    double radius_m;
+    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
+    struct yn_point center = shape->center;
+    int bits = estimate_bits(radius_m, center.lat);
+    struct cell cell = cell_of_point(center, bits);
+
+    if (error_deg > 0 && fabs(center.lon) + error_deg > YN_LON_MAX_DEG)
+        return false;
+    for (int i = 0; error_deg > 0 && i < 4; i++) {
+        struct yn_point corner = {center.lon + (i & 1 ? error_deg : -error_deg),
+                                  center.lat + (i & 2 ? error_deg : -error_deg)};
+        struct cell its = cell_of_point(corner, bits);
+        if (estimate_bits(radius_m, corner.lat) != bits || its.lat != cell.lat ||
+            its.lon != cell.lon)
+            return false;
+    }
+    cells_about(center, &bounds, radius_m, out_cells);
+    return true;
 }

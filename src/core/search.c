@@ -302,7 +302,11 @@ static enum yn_status walk_cells(struct yn_search *search, const struct yn_view 
     struct yn_cells cells;
     struct key_range ranges[YN_CELLS_MAX + 1];
     size_t n = 0;
-    yn_cells_of_shape(&search->region.shape, &cells);
+    struct yn_region *region = &search->region;
+    if (!yn_cells_of_shape_near(&region->shape, region->center_error_deg, &cells)) {
+        yn_region_settle_center(region);
+        yn_cells_of_shape(&region->shape, &cells);
+    }
     for (int c = 0; c < cells.n; c++) {
         struct key_range range = {yn_key_of_score((double)cells.range[c].min),
                                   yn_key_of_score((double)cells.range[c].max)};
@@ -397,7 +401,7 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
 {
     struct yn_region region;
     const struct yn_allocator *hook = view->tree->mem.hook;
-    enum yn_status status = yn_region_init(&region, &query->shape);
+    enum yn_status status = yn_region_init_near(&region, &query->shape);
     if (status != YN_OK)
         return status;
     struct yn_search *search = hook->alloc(hook->ctx, sizeof *search);
@@ -410,6 +414,8 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
+    if (query->order != YN_ORDER_CELLS)
+        yn_region_settle_center(&search->region);
     if (query->rounding_unit_m > 0)
         search->parts_per_m = 1e4 / query->rounding_unit_m;
     status = plan(search, view);
@@ -443,7 +449,9 @@ size_t yn_search_count(const struct yn_search *search)
 
 struct yn_point yn_search_center(const struct yn_search *search)
 {
-    return search->region.shape.center;
+    struct yn_region region = search->region;
+    yn_region_settle_center(&region);
+    return region.shape.center;
 }
 
 struct yn_search_work yn_search_work(const struct yn_search *search)
@@ -481,6 +489,7 @@ bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
     } else {
         if (!next_entry(search, &leaf, &i))
             return false;
+        yn_region_settle_center(&search->region);
         out_hit->distance_m = planned_distance_m(search, leaf, i);
     }
     out_hit->position = yn_leaf_point(leaf, i);
