@@ -33,9 +33,10 @@
 
 #include <string.h>
 
-#define INDEX_MIN 16 /* fewer vertices are tested one by one */
-#define CHAIN 8      /* edges, or chains, in a chain */
-#define GROUP 8      /* points in a row that share a list */
+#define INDEX_MIN 16      /* fewer vertices are tested one by one */
+#define CHAIN 8           /* edges, or chains, in a chain */
+#define GROUP 8           /* points in a row that share a list */
+#define STRIP_LEVEL_MAX 1 /* longer chains fan out */
 #define EDGE_MARGIN_DEG 1e-9
 #define AXIS_MARGIN_DEG 1e-9
 
@@ -71,32 +72,47 @@ static struct yn_point edge_end(const struct yn_polygon *polygon, size_t i)
 
 /* ---- the index ---- */
 
-/* An extent along the axes: of a chain of edges, of points, or of a rectangle. */
+/* A bounding box: of a chain, of points, or a rectangle. */
 struct extent {
     struct yn_point low, high;
-    double sum_low, diff_low, sum_high, diff_high; /* longitude + and - latitude */
 };
 
 struct yn_chain {
     struct extent extent;
+    /* A strip around the chain: low <= axis.lon * lon + axis.lat * lat <= high, with
+     * 0 <= axis.lon and |axis.lon| + |axis.lat| = 1, or axis 0: no strip. */
+    struct yn_point axis;
+    double low, high;
 };
 
-static struct extent extent_of_point(struct yn_point p)
+static inline void extend(struct extent *extent, struct yn_point low,
+                          struct yn_point high)
 {
-    double sum = p.lon + p.lat, diff = p.lon - p.lat;
-    return (struct extent){p, p, sum, diff, sum, diff};
+    extent->low.lon = lesser(extent->low.lon, low.lon);
+    extent->low.lat = lesser(extent->low.lat, low.lat);
+    extent->high.lon = greater(extent->high.lon, high.lon);
+    extent->high.lat = greater(extent->high.lat, high.lat);
 }
 
-static inline void extend(struct extent *extent, const struct extent *other)
+static inline double along(struct yn_point axis, struct yn_point p)
 {
-    extent->low.lon = lesser(extent->low.lon, other->low.lon);
-    extent->low.lat = lesser(extent->low.lat, other->low.lat);
-    extent->high.lon = greater(extent->high.lon, other->high.lon);
-    extent->high.lat = greater(extent->high.lat, other->high.lat);
-    extent->sum_low = lesser(extent->sum_low, other->sum_low);
-    extent->diff_low = lesser(extent->diff_low, other->diff_low);
-    extent->sum_high = greater(extent->sum_high, other->sum_high);
-    extent->diff_high = greater(extent->diff_high, other->diff_high);
+    return axis.lon * p.lon + axis.lat * p.lat;
+}
+
+static inline double length_of(struct yn_point a, struct yn_point b)
+{
+    double lon = b.lon - a.lon, lat = b.lat - a.lat;
+    return (lon < 0 ? -lon : lon) + (lat < 0 ? -lat : lat);
+}
+
+/* The axis across a line from a to b. */
+static struct yn_point axis_across(struct yn_point a, struct yn_point b)
+{
+    double length = length_of(a, b);
+    if (!(length > 0))
+        return (struct yn_point){0, 0};
+    double scale = b.lat < a.lat ? -1 / length : 1 / length;
+    return (struct yn_point){(b.lat - a.lat) * scale, (a.lon - b.lon) * scale};
 }
 
 /* The number of chains of a level. */
@@ -105,27 +121,81 @@ static size_t level_size(const struct yn_polygon *polygon, size_t level)
     return polygon->level_at[level + 1] - polygon->level_at[level];
 }
 
+/* The edges [first, end) of a chain. */
+static inline void chain_edges(const struct yn_polygon *polygon, size_t level, size_t i,
+                               size_t *out_first, size_t *out_end)
+{
+    size_t length = CHAIN;
+    for (; level > 0; level--)
+        length *= CHAIN;
+    *out_first = i * length;
+    *out_end = *out_first + length;
+    if (*out_end > polygon->n_vertices)
+        *out_end = polygon->n_vertices;
+}
+
+/* Sets the strip around the vertices [first, end) and the one before them. */
+static void set_strip(const struct yn_polygon *polygon, struct yn_chain *chain,
+                      size_t first, size_t end, struct yn_point axis)
+{
+    double low = along(axis, edge_end(polygon, first)), high = low;
+    for (size_t i = first; i < end; i++) {
+        double at = along(axis, polygon->vertices[i]);
+        low = lesser(low, at);
+        high = greater(high, at);
+    }
+    chain->axis = axis;
+    chain->low = low;
+    chain->high = high;
+}
+
+/* Whether the chain goes back and forth, so that the box around it may be much larger
+ * than a strip. */
+static bool is_folded(const struct extent *extent, struct yn_point from,
+                      struct yn_point to)
+{
+    return length_of(from, to) < 0.75 * length_of(extent->low, extent->high);
+}
+
+static void fill_chain(const struct yn_polygon *polygon, struct yn_chain *chain,
+                       size_t first, size_t end)
+{
+    struct yn_point from = edge_end(polygon, first), to = polygon->vertices[end - 1];
+    struct extent extent = {from, from};
+    for (size_t i = first; i < end; i++)
+        extend(&extent, polygon->vertices[i], polygon->vertices[i]);
+    *chain = (struct yn_chain){extent, {0, 0}, 0, 0};
+    if (is_folded(&extent, from, to))
+        set_strip(polygon, chain, first, end,
+                  axis_across(from, polygon->vertices[first]));
+}
+
+/* Makes chain i of a level above the lowest. */
+static void join_chains(const struct yn_polygon *polygon, size_t level, size_t i)
+{
+    struct yn_chain *chain = polygon->chains + polygon->level_at[level] + i;
+    const struct yn_chain *part =
+        polygon->chains + polygon->level_at[level - 1] + i * CHAIN;
+    size_t n_parts = level_size(polygon, level - 1) - i * CHAIN, first, end;
+    *chain = (struct yn_chain){part->extent, {0, 0}, 0, 0};
+    for (size_t k = 1; k < CHAIN && k < n_parts; k++)
+        extend(&chain->extent, part[k].extent.low, part[k].extent.high);
+    if (level > STRIP_LEVEL_MAX || part->axis.lon + part->axis.lat == 0)
+        return;
+    chain_edges(polygon, level, i, &first, &end);
+    if (is_folded(&chain->extent, edge_end(polygon, first), polygon->vertices[end - 1]))
+        set_strip(polygon, chain, first, end, part->axis);
+}
+
 static void fill_chains(struct yn_polygon *polygon)
 {
     struct yn_chain *chain = polygon->chains;
-    for (size_t i = 0; i < polygon->n_vertices; i += CHAIN, chain++) {
-        size_t end = i + CHAIN < polygon->n_vertices ? i + CHAIN : polygon->n_vertices;
-        struct extent extent = extent_of_point(edge_end(polygon, i));
-        for (size_t k = i; k < end; k++) {
-            struct extent point = extent_of_point(polygon->vertices[k]);
-            extend(&extent, &point);
-        }
-        chain->extent = extent;
-    }
-    for (size_t level = 1; level < polygon->n_levels; level++) {
-        const struct yn_chain *part = polygon->chains + polygon->level_at[level - 1];
-        const struct yn_chain *end = polygon->chains + polygon->level_at[level];
-        for (; part < end; part += CHAIN, chain++) {
-            *chain = *part;
-            for (size_t k = 1; k < CHAIN && part + k < end; k++)
-                extend(&chain->extent, &part[k].extent);
-        }
-    }
+    size_t n = polygon->n_vertices;
+    for (size_t i = 0; i < n; i += CHAIN, chain++)
+        fill_chain(polygon, chain, i, i + CHAIN < n ? i + CHAIN : n);
+    for (size_t level = 1; level < polygon->n_levels; level++)
+        for (size_t i = 0; i < level_size(polygon, level); i++)
+            join_chains(polygon, level, i);
 }
 
 void yn_polygon_index(struct yn_polygon *polygon, const struct yn_allocator *hook)
@@ -168,35 +238,27 @@ void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hoo
     polygon->n_levels = 0;
 }
 
-/* The edges [first, end) of a chain. */
-static inline void chain_edges(const struct yn_polygon *polygon, size_t level, size_t i,
-                               size_t *out_first, size_t *out_end)
-{
-    size_t length = CHAIN;
-    for (; level > 0; level--)
-        length *= CHAIN;
-    *out_first = i * length;
-    *out_end = *out_first + length;
-    if (*out_end > polygon->n_vertices)
-        *out_end = polygon->n_vertices;
-}
-
 enum side { LEVEL, WEST, EAST, OPEN };
 
 /* Where a chain lies as seen from every point of an extent. */
-static inline enum side relate(const struct extent *chain, const struct extent *points)
+static inline enum side relate(const struct yn_chain *chain, const struct extent *points)
 {
-    if (chain->high.lat <= points->low.lat || chain->low.lat > points->high.lat)
+    struct yn_point axis = chain->axis;
+    if (chain->extent.high.lat <= points->low.lat ||
+        chain->extent.low.lat > points->high.lat)
         return LEVEL;
-    if (chain->high.lon < points->low.lon - AXIS_MARGIN_DEG ||
-        chain->sum_high < points->sum_low - AXIS_MARGIN_DEG ||
-        chain->diff_high < points->diff_low - AXIS_MARGIN_DEG)
+    if (chain->extent.high.lon < points->low.lon - AXIS_MARGIN_DEG)
         return WEST;
-    if (chain->low.lon > points->high.lon + AXIS_MARGIN_DEG ||
-        chain->sum_low > points->sum_high + AXIS_MARGIN_DEG ||
-        chain->diff_low > points->diff_high + AXIS_MARGIN_DEG)
+    if (chain->extent.low.lon > points->high.lon + AXIS_MARGIN_DEG)
         return EAST;
-    return OPEN;
+    bool is_up = axis.lat >= 0;
+    double low = axis.lon * points->low.lon +
+                 axis.lat * (is_up ? points->low.lat : points->high.lat);
+    double high = axis.lon * points->high.lon +
+                  axis.lat * (is_up ? points->high.lat : points->low.lat);
+    if (chain->high < low - AXIS_MARGIN_DEG)
+        return WEST;
+    return chain->low > high + AXIS_MARGIN_DEG ? EAST : OPEN;
 }
 
 /* ---- one point ---- */
@@ -228,7 +290,7 @@ static bool cross_chain(const struct yn_polygon *polygon, size_t level, size_t i
 {
     size_t first, end;
     const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
-    enum side side = relate(&chain->extent, point);
+    enum side side = relate(chain, point);
     if (side < EAST)
         return false;
     if (side == EAST || level == 0) {
@@ -249,7 +311,7 @@ bool yn_polygon_contains(const struct yn_polygon *polygon, struct yn_point p)
 {
     if (polygon->n_levels == 0)
         return cross_edges(polygon, 0, polygon->n_vertices, p);
-    struct extent point = extent_of_point(p);
+    struct extent point = {p, p};
     size_t top = polygon->n_levels - 1;
     bool is_odd = false;
     for (size_t i = 0; i < level_size(polygon, top); i++)
@@ -292,7 +354,7 @@ static bool add_chain(const struct yn_polygon *polygon, struct front *front, siz
 {
     size_t first, end;
     const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
-    enum side side = relate(&chain->extent, &front->points);
+    enum side side = relate(chain, &front->points);
     if (side == OPEN)
         return false;
     if (side == WEST)
@@ -327,10 +389,11 @@ static void descend(const struct yn_polygon *polygon, struct front *front, size_
 
 static struct extent extent_of_points(const double *lat, const double *lon, size_t n)
 {
-    struct extent extent = extent_of_point((struct yn_point){lon[0], lat[0]});
+    struct yn_point first = {lon[0], lat[0]};
+    struct extent extent = {first, first};
     for (size_t i = 1; i < n; i++) {
-        struct extent point = extent_of_point((struct yn_point){lon[i], lat[i]});
-        extend(&extent, &point);
+        struct yn_point p = {lon[i], lat[i]};
+        extend(&extent, p, p);
     }
     return extent;
 }
@@ -350,7 +413,8 @@ static void test_group(const struct yn_polygon *polygon, const struct front *all
             front.open[front.n_open++] = all->open[k];
     end_run(polygon, &front);
     for (size_t i = 0; i < n; i++) {
-        struct extent point = extent_of_point((struct yn_point){lon[i], lat[i]});
+        struct yn_point p = {lon[i], lat[i]};
+        struct extent point = {p, p};
         bool is_odd = front.is_odd;
         for (size_t t = 0; t < front.n_turns; t++)
             is_odd ^= front.turns[t] > lat[i];
@@ -420,7 +484,7 @@ static bool chain_meets(const struct yn_polygon *polygon, size_t level, size_t i
                         const struct extent *points, const struct yn_bounds *r)
 {
     const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
-    if (relate(&chain->extent, points) != OPEN)
+    if (relate(chain, points) != OPEN)
         return false;
     if (level == 0) {
         size_t first, end;
@@ -445,9 +509,7 @@ bool yn_polygon_cuts(const struct yn_polygon *polygon, const struct yn_bounds *b
         return false;
     if (polygon->n_levels == 0)
         return edges_meet(polygon, 0, polygon->n_vertices, &r);
-    struct extent points = {{r.lon_min, r.lat_min}, {r.lon_max, r.lat_max},
-                            r.lon_min + r.lat_min,  r.lon_min - r.lat_max,
-                            r.lon_max + r.lat_max,  r.lon_max - r.lat_min};
+    struct extent points = {{r.lon_min, r.lat_min}, {r.lon_max, r.lat_max}};
     size_t top = polygon->n_levels - 1;
     for (size_t i = 0; i < level_size(polygon, top); i++)
         if (chain_meets(polygon, top, i, &points, &r))
