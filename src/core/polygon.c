@@ -6,28 +6,28 @@
  * whose outcome is certain.
  *
  * The index follows the outline: chains of CHAIN edges, of CHAIN such chains, and so on,
- * each with its extent along four axes: latitude, longitude, and their sum and
- * difference, which keep the extent of a slanting spike thin. It takes one pass over the
- * vertices to make. With respect to a point, or to all points of a rectangle, a chain is
+ * each with its bounding box; a chain that goes back and forth, like a spike, has a strip
+ * along one of its edges, too, since it may fill its box badly. It takes one pass over
+ * the vertices to make. With respect to a point, or to all points of a rectangle, a chain
+ * is
  *
  *     level   wholly above or not above: none of its edges is crossed;
- *     west    before the point along longitude, sum or difference: none is crossed;
- *     east    behind the point along one of them: every edge that spans the point's
- *             latitude is crossed. Vertices inside the chain begin one such edge and end
- *             another, so that the number is odd when just one of the chain's ends is
- *             above the point;
+ *     west    on the near side, by its longitudes or by its strip: none is crossed;
+ *     east    on the far side: every edge that spans the point's latitude is crossed.
+ *             Vertices inside the chain end one such edge and begin another, so that the
+ *             number is odd when just one of the chain's ends is above the point;
  *     open    none of these: look at its parts.
  *
  * East and west keep AXIS_MARGIN_DEG, far beyond any rounding of the crossing test
  * (docs/point-test.md).
  *
- * Points of a leaf share most of it: first the chains that are open to the leaf's
- * rectangle are listed, from those the ones open to the rectangle of a few points in a
- * row, neighbours since leaves are in Morton order; each point looks at these only. East
- * chains in a row make a run with two ends, and ends above or below the whole rectangle
- * are counted once.
+ * Points of a leaf share most of it (struct front): as long as few chains are open to the
+ * leaf's rectangle they are split, those left are related to the rectangles of a few
+ * points in a row, neighbours since leaves are in Morton order, and each point looks only
+ * at what is open to those. East chains in a row make a run with two ends, and ends above
+ * or below the whole rectangle are counted once.
  *
- * HOT: fill_chains (each vertex), relate and count_crossed (each point).
+ * HOT: fill_chain (each vertex), relate and cross_edges (each point).
  */
 #include "core/polygon.h"
 
@@ -36,6 +36,7 @@
 #define INDEX_MIN 16      /* fewer vertices are tested one by one */
 #define CHAIN 8           /* edges, or chains, in a chain */
 #define GROUP 8           /* points in a row that share a list */
+#define FEW 4             /* open chains that points look at together */
 #define STRIP_LEVEL_MAX 1 /* longer chains fan out */
 #define EDGE_MARGIN_DEG 1e-9
 #define AXIS_MARGIN_DEG 1e-9
@@ -210,31 +211,19 @@ void yn_polygon_index(struct yn_polygon *polygon, const struct yn_allocator *hoo
     } while (n > CHAIN);
     polygon->level_at[n_levels] = n_chains;
     polygon->n_levels = n_levels;
-    size_t n_first = level_size(polygon, 0);
     polygon->chains = hook->alloc(hook->ctx, n_chains * sizeof *polygon->chains);
-    polygon->open = hook->alloc(hook->ctx, 2 * n_first * sizeof *polygon->open);
-    polygon->turns = hook->alloc(hook->ctx, 4 * n_first * sizeof *polygon->turns);
-    if (polygon->chains != NULL && polygon->open != NULL && polygon->turns != NULL)
+    if (polygon->chains != NULL)
         fill_chains(polygon);
     else
-        yn_polygon_clear(polygon, hook);
+        polygon->n_levels = 0;
 }
 
 void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hook)
 {
-    if (polygon->n_levels == 0)
-        return;
-    size_t n_first = level_size(polygon, 0);
     size_t n_chains = polygon->level_at[polygon->n_levels];
-    if (polygon->chains != NULL)
+    if (polygon->n_levels > 0)
         hook->free(hook->ctx, polygon->chains, n_chains * sizeof *polygon->chains);
-    if (polygon->open != NULL)
-        hook->free(hook->ctx, polygon->open, 2 * n_first * sizeof *polygon->open);
-    if (polygon->turns != NULL)
-        hook->free(hook->ctx, polygon->turns, 4 * n_first * sizeof *polygon->turns);
     polygon->chains = NULL;
-    polygon->open = NULL;
-    polygon->turns = NULL;
     polygon->n_levels = 0;
 }
 
@@ -321,16 +310,43 @@ bool yn_polygon_contains(const struct yn_polygon *polygon, struct yn_point p)
 
 /* ---- many points ---- */
 
+static struct extent extent_of_points(const double *lat, const double *lon, size_t n)
+{
+    struct yn_point first = {lon[0], lat[0]};
+    struct extent extent = {first, first};
+    for (size_t i = 1; i < n; i++) {
+        struct yn_point p = {lon[i], lat[i]};
+        extend(&extent, p, p);
+    }
+    return extent;
+}
+
+/* Open chains are split while there are at most FEW. */
+#define OPEN_MAX (FEW * CHAIN)
+/* Two for each chain that is not open: of the first ones, of each split, and of the open
+ * ones once more for a group. */
+#define TURNS_MAX (2 * (CHAIN + OPEN_MAX * (YN_CHAIN_LEVELS_MAX + 1)))
+
 /* What all points of an extent have in common. */
 struct front {
     struct extent points;
-    bool is_odd;    /* crossings that all of them have */
-    uint32_t *open; /* chains of the lowest level to look at */
+    bool is_odd; /* crossings that all of them have */
+    size_t level;
+    uint32_t open[OPEN_MAX]; /* chains to look at, of this level */
     size_t n_open;
-    double *turns; /* each one above a point makes for one more crossing */
+    double turns[TURNS_MAX]; /* each one above a point makes for one more crossing */
     size_t n_turns;
     size_t run_end; /* the edge after a run of east chains */
 };
+
+static void init_front(struct front *front, size_t level, const double *lat,
+                       const double *lon, size_t n)
+{
+    front->points = extent_of_points(lat, lon, n);
+    front->is_odd = false;
+    front->level = level;
+    front->n_open = front->n_turns = front->run_end = 0;
+}
 
 static void add_turn(struct front *front, double lat)
 {
@@ -349,10 +365,9 @@ static void end_run(const struct yn_polygon *polygon, struct front *front)
 
 /* Adds a chain to what the points have in common. Returns false, nothing done, if it is
  * open. */
-static bool add_chain(const struct yn_polygon *polygon, struct front *front, size_t level,
-                      size_t i)
+static bool add_chain(const struct yn_polygon *polygon, struct front *front, size_t i)
 {
-    size_t first, end;
+    size_t first, end, level = front->level;
     const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
     enum side side = relate(chain, &front->points);
     if (side == OPEN)
@@ -371,47 +386,46 @@ static bool add_chain(const struct yn_polygon *polygon, struct front *front, siz
     return true;
 }
 
-static void descend(const struct yn_polygon *polygon, struct front *front, size_t level,
-                    size_t first, size_t end)
+/* Adds these chains; lists the open ones. */
+static void add_chains(const struct yn_polygon *polygon, struct front *front,
+                       const uint32_t *chains, size_t n)
 {
-    for (size_t i = first; i < end; i++) {
-        if (add_chain(polygon, front, level, i))
-            continue;
-        if (level == 0) {
-            front->open[front->n_open++] = (uint32_t)i;
-            continue;
-        }
-        size_t n = level_size(polygon, level - 1);
-        size_t part_end = (i + 1) * CHAIN < n ? (i + 1) * CHAIN : n;
-        descend(polygon, front, level - 1, i * CHAIN, part_end);
-    }
+    front->n_open = 0;
+    for (size_t k = 0; k < n; k++)
+        if (!add_chain(polygon, front, chains[k]))
+            front->open[front->n_open++] = chains[k];
+    end_run(polygon, front);
 }
 
-static struct extent extent_of_points(const double *lat, const double *lon, size_t n)
+/* Looks at the parts of open chains, as long as there are few. */
+static void split_open(const struct yn_polygon *polygon, struct front *front)
 {
-    struct yn_point first = {lon[0], lat[0]};
-    struct extent extent = {first, first};
-    for (size_t i = 1; i < n; i++) {
-        struct yn_point p = {lon[i], lat[i]};
-        extend(&extent, p, p);
+    while (front->level > 0 && front->n_open <= FEW) {
+        uint32_t whole[FEW];
+        size_t n_whole = front->n_open, n = level_size(polygon, --front->level);
+        memcpy(whole, front->open, sizeof whole);
+        front->n_open = 0;
+        for (size_t k = 0; k < n_whole; k++) {
+            size_t first = (size_t)whole[k] * CHAIN;
+            for (size_t i = first; i < first + CHAIN && i < n; i++)
+                if (!add_chain(polygon, front, i))
+                    front->open[front->n_open++] = (uint32_t)i;
+        }
+        end_run(polygon, front);
     }
-    return extent;
 }
 
 /* Tests a few neighbours: `all` holds for them and others. */
 static void test_group(const struct yn_polygon *polygon, const struct front *all,
                        const double *lat, const double *lon, size_t n, uint8_t *out_is_in)
 {
-    struct front front = {.points = extent_of_points(lat, lon, n),
-                          .is_odd = all->is_odd,
-                          .open = all->open + level_size(polygon, 0),
-                          .turns = all->turns + 2 * level_size(polygon, 0)};
+    struct front front;
+    init_front(&front, all->level, lat, lon, n);
+    front.is_odd = all->is_odd;
     for (size_t i = 0; i < all->n_turns; i++)
         add_turn(&front, all->turns[i]);
-    for (size_t k = 0; k < all->n_open; k++)
-        if (!add_chain(polygon, &front, 0, all->open[k]))
-            front.open[front.n_open++] = all->open[k];
-    end_run(polygon, &front);
+    add_chains(polygon, &front, all->open, all->n_open);
+    split_open(polygon, &front);
     for (size_t i = 0; i < n; i++) {
         struct yn_point p = {lon[i], lat[i]};
         struct extent point = {p, p};
@@ -419,7 +433,7 @@ static void test_group(const struct yn_polygon *polygon, const struct front *all
         for (size_t t = 0; t < front.n_turns; t++)
             is_odd ^= front.turns[t] > lat[i];
         for (size_t k = 0; k < front.n_open; k++)
-            is_odd ^= cross_chain(polygon, 0, front.open[k], &point);
+            is_odd ^= cross_chain(polygon, front.level, front.open[k], &point);
         out_is_in[i] = is_odd;
     }
 }
@@ -435,12 +449,14 @@ void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
     }
     if (n == 0)
         return;
-    struct front front = {.points = extent_of_points(lat, lon, n),
-                          .open = polygon->open,
-                          .turns = polygon->turns};
-    size_t top = polygon->n_levels - 1;
-    descend(polygon, &front, top, 0, level_size(polygon, top));
-    end_run(polygon, &front);
+    uint32_t top[CHAIN];
+    size_t level = polygon->n_levels - 1, n_top = level_size(polygon, level);
+    struct front front;
+    init_front(&front, level, lat, lon, n);
+    for (size_t i = 0; i < n_top; i++)
+        top[i] = (uint32_t)i;
+    add_chains(polygon, &front, top, n_top);
+    split_open(polygon, &front);
     for (size_t i = 0; i < n; i += GROUP)
         test_group(polygon, &front, lat + i, lon + i, n - i < GROUP ? n - i : GROUP,
                    out_is_in + i);

@@ -23,8 +23,6 @@ struct yn_polygon {
     size_t n_levels;
     struct yn_chain *chains;                  /* level by level */
     size_t level_at[YN_CHAIN_LEVELS_MAX + 1]; /* where a level begins, and the end */
-    uint32_t *open;                           /* room for two lists of chains */
-    double *turns;                            /* room for the ends of runs */
 };
 
 /* Degrees, closed. */
@@ -44,7 +42,7 @@ void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hoo
 bool yn_polygon_contains(const struct yn_polygon *polygon, struct yn_point p);
 
 /* The crossing test of n points, neighbours for the most part: out_is_in becomes 0 or 1.
- * Uses memory of the index: one call at a time. */
+ */
 void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
                      const double *lon, size_t n, uint8_t *out_is_in);
 
