@@ -12,6 +12,7 @@
 #include "cmd/geo_query.h"
 
 #include <limits.h>
+#include <math.h>
 
 #include "core/num.h"
 
@@ -121,7 +122,8 @@ static bool parse_polygon(struct geo_query *query, struct cmd_args *args)
     size_t n_read =
         yn_num_parse_doubles(args->argv + args->at, (size_t)n * 2, &vertices[0].lon) / 2;
     size_t n_valid = 0;
-    while (n_valid < n_read && yn_point_is_valid(vertices[n_valid]))
+    while (n_valid < n_read && fabs(vertices[n_valid].lon) <= YN_LON_MAX_DEG &&
+           fabs(vertices[n_valid].lat) <= YN_LAT_MAX_DEG)
         n_valid++;
     args->at += n_valid * 2;
     if (n_valid < (size_t)n)

@@ -96,6 +96,13 @@ static struct rectangle bounds_of_vertices(const struct yn_point *vertices,
     return bounds;
 }
 
+static double radius_of_bounds(const struct rectangle *bounds)
+{
+    return yn_distance_m((struct yn_point){bounds->lon_min, bounds->lat_min},
+                         (struct yn_point){bounds->lon_max, bounds->lat_max}) /
+           2;
+}
+
 /* The shape's bounding box and the radius that the size of the cells depends on. */
 static struct rectangle bounds_of_shape(const struct yn_shape *shape,
                                         double *out_radius_m)
@@ -110,9 +117,7 @@ static struct rectangle bounds_of_shape(const struct yn_shape *shape,
         return bounds_of_sides(shape->center, width, height);
     }
     struct rectangle bounds = bounds_of_vertices(shape->vertices, shape->n_vertices);
-    *out_radius_m = yn_distance_m((struct yn_point){bounds.lon_min, bounds.lat_min},
-                                  (struct yn_point){bounds.lon_max, bounds.lat_max}) /
-                    2;
+    *out_radius_m = radius_of_bounds(&bounds);
     return bounds;
 }
 
@@ -235,12 +240,11 @@ void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
 
 /* All follows from the number of bits and the centre's cell. Both go up and down with the
  * latitude and the longitude: what four corners agree about holds between them. */
-bool yn_cells_of_shape_near(const struct yn_shape *shape, double error_deg,
-                            struct yn_cells *out_cells)
+bool yn_cells_of_polygon(struct yn_point center, double error_deg, struct yn_point low,
+                         struct yn_point high, struct yn_cells *out_cells)
 {
-    double radius_m;
-    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
-    struct yn_point center = shape->center;
+    struct rectangle bounds = {low.lon, high.lon, low.lat, high.lat};
+    double radius_m = radius_of_bounds(&bounds);
     int bits = estimate_bits(radius_m, center.lat);
     struct cell cell = cell_of_point(center, bits);
 

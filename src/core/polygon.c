@@ -54,15 +54,24 @@ static double greater(double a, double b)
 void yn_polygon_init(struct yn_polygon *polygon, const struct yn_point *vertices,
                      size_t n)
 {
-    struct yn_point low = vertices[0], high = vertices[0];
-    for (size_t i = 1; i < n; i++) {
-        low.lon = lesser(low.lon, vertices[i].lon);
-        low.lat = lesser(low.lat, vertices[i].lat);
-        high.lon = greater(high.lon, vertices[i].lon);
-        high.lat = greater(high.lat, vertices[i].lat);
+    struct yn_point low = vertices[0], high = vertices[0], low_2 = low, high_2 = high;
+    /* two of each, so that one comparison does not wait for the one before */
+    for (size_t i = 1; i <= n - i; i++) {
+        struct yn_point p = vertices[i], q = vertices[n - i];
+        low.lon = lesser(low.lon, p.lon);
+        low.lat = lesser(low.lat, p.lat);
+        high.lon = greater(high.lon, p.lon);
+        high.lat = greater(high.lat, p.lat);
+        low_2.lon = lesser(low_2.lon, q.lon);
+        low_2.lat = lesser(low_2.lat, q.lat);
+        high_2.lon = greater(high_2.lon, q.lon);
+        high_2.lat = greater(high_2.lat, q.lat);
     }
     *polygon = (struct yn_polygon){
-        .vertices = vertices, .n_vertices = n, .low = low, .high = high};
+        .vertices = vertices,
+        .n_vertices = n,
+        .low = {lesser(low.lon, low_2.lon), lesser(low.lat, low_2.lat)},
+        .high = {greater(high.lon, high_2.lon), greater(high.lat, high_2.lat)}};
 }
 
 /* Edge i goes from vertex i to the one before it. */

@@ -303,7 +303,9 @@ static enum yn_status walk_cells(struct yn_search *search, const struct yn_view 
     struct key_range ranges[YN_CELLS_MAX + 1];
     size_t n = 0;
     struct yn_region *region = &search->region;
-    if (!yn_cells_of_shape_near(&region->shape, region->center_error_deg, &cells)) {
+    if (region->shape.kind != YN_POLYGON ||
+        !yn_cells_of_polygon(region->shape.center, region->center_error_deg,
+                             region->polygon.low, region->polygon.high, &cells)) {
         yn_region_settle_center(region);
         yn_cells_of_shape(&region->shape, &cells);
     }
