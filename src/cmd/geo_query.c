@@ -12,6 +12,9 @@
 #include "cmd/geo_query.h"
 
 #include <limits.h>
+#include <math.h>
+
+#include "core/num.h"
 
 #define ERR_UNIT "ERR unsupported unit provided. please use M, KM, FT, MI"
 #define ERR_NO_MEMBER "ERR could not decode requested zset member"
@@ -115,9 +118,16 @@ static bool parse_polygon(struct geo_query *query, struct cmd_args *args)
     struct yn_point *vertices = cmd_arena_take(args->arena, (size_t)n * sizeof *vertices);
     if (vertices == NULL)
         return cmd_args_fail(args, CMD_ERR_NOMEM);
-    for (int64_t i = 0; i < n; i++)
-        if (!geo_query_parse_point(args, &vertices[i]))
-            return false;
+    /* all at once; the first that is wrong is read again for its error */
+    size_t n_read =
+        yn_num_parse_doubles(args->argv + args->at, (size_t)n * 2, &vertices[0].lon) / 2;
+    size_t n_valid = 0;
+    while (n_valid < n_read && fabs(vertices[n_valid].lon) <= YN_LON_MAX_DEG &&
+           fabs(vertices[n_valid].lat) <= YN_LAT_MAX_DEG)
+        n_valid++;
+    args->at += n_valid * 2;
+    if (n_valid < (size_t)n)
+        return geo_query_parse_point(args, &vertices[n_valid]);
     query->search.shape.kind = YN_POLYGON;
     query->search.shape.vertices = vertices;
     query->search.shape.n_vertices = (size_t)n;

@@ -87,12 +87,20 @@ static struct rectangle bounds_of_vertices(const struct yn_point *vertices,
                                vertices[0].lat};
 
     for (size_t i = 1; i < n_vertices; i++) {
-        bounds.lon_min = fmin(bounds.lon_min, vertices[i].lon);
-        bounds.lon_max = fmax(bounds.lon_max, vertices[i].lon);
-        bounds.lat_min = fmin(bounds.lat_min, vertices[i].lat);
-        bounds.lat_max = fmax(bounds.lat_max, vertices[i].lat);
+        struct yn_point p = vertices[i]; /* comparisons: fmin is a call for each */
+        bounds.lon_min = p.lon < bounds.lon_min ? p.lon : bounds.lon_min;
+        bounds.lon_max = p.lon > bounds.lon_max ? p.lon : bounds.lon_max;
+        bounds.lat_min = p.lat < bounds.lat_min ? p.lat : bounds.lat_min;
+        bounds.lat_max = p.lat > bounds.lat_max ? p.lat : bounds.lat_max;
     }
     return bounds;
+}
+
+static double radius_of_bounds(const struct rectangle *bounds)
+{
+    return yn_distance_m((struct yn_point){bounds->lon_min, bounds->lat_min},
+                         (struct yn_point){bounds->lon_max, bounds->lat_max}) /
+           2;
 }
 
 /* The shape's bounding box and the radius that the size of the cells depends on. */
@@ -109,9 +117,7 @@ static struct rectangle bounds_of_shape(const struct yn_shape *shape,
         return bounds_of_sides(shape->center, width, height);
     }
     struct rectangle bounds = bounds_of_vertices(shape->vertices, shape->n_vertices);
-    *out_radius_m = yn_distance_m((struct yn_point){bounds.lon_min, bounds.lat_min},
-                                  (struct yn_point){bounds.lon_max, bounds.lat_max}) /
-                    2;
+    *out_radius_m = radius_of_bounds(&bounds);
     return bounds;
 }
 
@@ -195,23 +201,22 @@ static uint64_t score_limit(uint64_t code, int bits)
     return (uint64_t)(double)(code << (2 * (YN_CELL_BITS - bits)));
 }
 
-void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
+static void cells_about(struct yn_point point, const struct rectangle *bounds,
+                        double radius_m, struct yn_cells *out_cells)
 {
-    double radius_m;
-    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
-    int bits = estimate_bits(radius_m, shape->center.lat);
-    struct cell center = cell_of_point(shape->center, bits);
+    int bits = estimate_bits(radius_m, point.lat);
+    struct cell center = cell_of_point(point, bits);
 
-    if (bits > 1 && !neighbors_reach(center, bits, &bounds)) {
+    if (bits > 1 && !neighbors_reach(center, bits, bounds)) {
         bits--;
-        center = cell_of_point(shape->center, bits);
+        center = cell_of_point(point, bits);
     }
     struct rectangle center_bounds = bounds_of_cell(center, bits);
     int last = 0;
 
     out_cells->n = 0;
     for (int i = 0; i < YN_CELLS_MAX; i++) {
-        if (bits >= 2 && is_useless(i, &center_bounds, &bounds))
+        if (bits >= 2 && is_useless(i, &center_bounds, bounds))
             continue;
         struct cell cell = neighbor(center, i, bits);
         struct cell previous = neighbor(center, last, bits);
@@ -223,4 +228,36 @@ void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
         out_cells->n++;
         last = i;
     }
+}
+
+void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells)
+{
+    double radius_m;
+    struct rectangle bounds = bounds_of_shape(shape, &radius_m);
+
+    cells_about(shape->center, &bounds, radius_m, out_cells);
+}
+
+/* All follows from the number of bits and the centre's cell. Both go up and down with the
+ * latitude and the longitude: what four corners agree about holds between them. */
+bool yn_cells_of_polygon(struct yn_point center, double error_deg, struct yn_point low,
+                         struct yn_point high, struct yn_cells *out_cells)
+{
+    struct rectangle bounds = {low.lon, high.lon, low.lat, high.lat};
+    double radius_m = radius_of_bounds(&bounds);
+    int bits = estimate_bits(radius_m, center.lat);
+    struct cell cell = cell_of_point(center, bits);
+
+    if (error_deg > 0 && fabs(center.lon) + error_deg > YN_LON_MAX_DEG)
+        return false;
+    for (int i = 0; error_deg > 0 && i < 4; i++) {
+        struct yn_point corner = {center.lon + (i & 1 ? error_deg : -error_deg),
+                                  center.lat + (i & 2 ? error_deg : -error_deg)};
+        struct cell its = cell_of_point(corner, bits);
+        if (estimate_bits(radius_m, corner.lat) != bits || its.lat != cell.lat ||
+            its.lon != cell.lon)
+            return false;
+    }
+    cells_about(center, &bounds, radius_m, out_cells);
+    return true;
 }

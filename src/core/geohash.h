@@ -32,5 +32,9 @@ struct yn_cells {
  * be set, and its latitude may be up to 90. Sizes from 0 to infinity.
  */
 void yn_cells_of_shape(const struct yn_shape *shape, struct yn_cells *out_cells);
+/* The same for a polygon with this bounding box and a centre that is good to error_deg in
+ * latitude and in longitude. False if the cells depend on where it is exactly. */
+bool yn_cells_of_polygon(struct yn_point center, double error_deg, struct yn_point low,
+                         struct yn_point high, struct yn_cells *out_cells);
 
 #endif

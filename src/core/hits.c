@@ -114,6 +114,7 @@ static void find_wires(const struct yn_leaf *leaf, const uint8_t *numbers, size_
 static size_t next_planned(struct yn_search *search)
 {
     double unit_m = search->query.rounding_unit_m;
+    yn_region_settle_center(&search->region);
     struct yn_point center = search->region.shape.center;
     uint8_t numbers[YN_HITS_MAX];
     double off[YN_HITS_MAX];

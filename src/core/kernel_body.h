@@ -636,9 +636,7 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
         return n_hits;
     if (kind == YN_POLYGON) {
         kernel_decode(leaf, &at);
-        for (size_t i = 0; i < n; i++)
-            flags[i] =
-                yn_region_contains(region, (struct yn_point){at.lon[i], at.lat[i]});
+        yn_polygon_test(&region->polygon, at.lat, at.lon, n, flags);
         return mask_of_flags(region, leaf, flags, out_mask);
     }
     bool is_done = false;

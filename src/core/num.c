@@ -7,6 +7,7 @@
  *     (`truncated` when one of them is not zero); everything that strtod would not
  *     read to its end is refused here, so the later steps cannot fail on syntax;
  *  2. w <= 2^53 and |e| <= 22: one exact multiplication or division (Clinger 1990);
+ *     parse_short comes here at once for up to 15 digits with a point among them;
  *  3. otherwise multiply the 64 bits of w by a 128-bit power of ten (pow10.h). The
  *     true product lies between the computed one and a known error above it; if both
  *     round to the same double, that is the answer. With truncated digits the answer
@@ -24,6 +25,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "core/num_digits.h"
 #include "core/pow10.h"
@@ -343,7 +347,107 @@ static bool is_infinity(const char *at, size_t len)
     return true;
 }
 
-bool yn_num_parse_double(struct yn_bytes text, double *out_value)
+/* ---- doubles: short decimals --------------------------------------------- */
+
+#if defined(__SSE2__)
+
+#define SHORT_MIN 4  /* a load of four bytes from either end covers up to eight */
+#define SHORT_MAX 16 /* a vector */
+
+/* A load from byte n on gives 16 - n bytes of zeros and n bytes of ones. */
+static const uint64_t zeros_and_ones[4] = {0, 0, UINT64_MAX, UINT64_MAX};
+
+static inline __m128i mask_of(size_t n_ones)
+{
+    const char *at = (const char *)zeros_and_ones + n_ones;
+    return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+/* The text at the end of a vector, behind any bytes. */
+static inline __m128i load_short(const char *at, size_t len)
+{
+    uint64_t first = 0, last;
+    if (len >= 8) {
+        memcpy(&first, at, 8);
+        memcpy(&last, at + len - 8, 8);
+        first = first << (16 - len) * 4 << (16 - len) * 4; /* up to 64 bits */
+    } else {
+        uint32_t first_4, last_4;
+        memcpy(&first_4, at, 4);
+        memcpy(&last_4, at + len - 4, 4);
+        last = (uint64_t)last_4 << 32 | (first_4 << (8 - len) * 4 << (8 - len) * 4);
+    }
+    return _mm_set_epi64x((long long)last, (long long)first);
+}
+
+/* The number that 16 digits make, each of them a byte of 0 to 9. */
+static inline uint64_t value_of_digits(__m128i digits)
+{
+    __m128i tens = _mm_and_si128(digits, _mm_set1_epi16(0xff));
+    __m128i pairs = _mm_add_epi16(_mm_mullo_epi16(tens, _mm_set1_epi16(10)),
+                                  _mm_srli_epi16(digits, 8));
+    __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(100 | 1 << 16));
+    __m128i eights =
+        _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(10000 | 1 << 16));
+    uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
+    return (both & UINT32_MAX) * 100000000 + (both >> 32);
+}
+
+/*
+ * Digits with a point among them, 4 to 16 bytes in all, which is what coordinates are: at
+ * most 15 digits, so that one exact division gives the number (step 2). The digits in
+ * front of the point move up over it. False: not of that kind.
+ */
+static inline bool parse_short(const char *at, size_t len, double *out_value)
+{
+    static const double powers[16] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    if (len < SHORT_MIN || len > SHORT_MAX)
+        return false;
+    const __m128i nine = _mm_set1_epi8(9);
+    __m128i bytes = _mm_sub_epi8(load_short(at, len), _mm_set1_epi8('0'));
+    __m128i digits = _mm_and_si128(bytes, mask_of(len));
+    __m128i is_point = _mm_cmpeq_epi8(digits, _mm_set1_epi8('.' - '0'));
+    unsigned points = (unsigned)_mm_movemask_epi8(is_point);
+    if (points == 0 || (points & (points - 1)) != 0)
+        return false;
+    unsigned point = (unsigned)__builtin_ctz(points);
+    __m128i is_behind = mask_of(15 - point);
+    __m128i behind = _mm_and_si128(is_behind, digits);
+    __m128i before = _mm_andnot_si128(_mm_or_si128(is_behind, is_point), digits);
+    digits = _mm_or_si128(_mm_slli_si128(before, 1), behind);
+    __m128i is_digit_each = _mm_cmpeq_epi8(_mm_max_epu8(digits, nine), nine);
+    if (_mm_movemask_epi8(is_digit_each) != 0xffff)
+        return false;
+    *out_value = (double)(int64_t)value_of_digits(digits) / powers[15 - point];
+    return true;
+}
+
+#else
+
+static bool parse_short(const char *at, size_t len, double *out_value)
+{
+    (void)at;
+    (void)len;
+    (void)out_value;
+    return false;
+}
+
+#endif
+
+/* ---- doubles ------------------------------------------------------------- */
+
+static inline bool parse_signed_short(struct yn_bytes text, double *out_value)
+{
+    bool negative = text.len > 0 && *text.data == '-';
+    double value;
+    if (!parse_short(text.data + negative, text.len - negative, &value))
+        return false;
+    *out_value = negative ? -value : value;
+    return true;
+}
+
+static bool parse_any(struct yn_bytes text, double *out_value)
 {
     struct scan scan = {.negative = false};
     double value;
@@ -369,4 +473,18 @@ bool yn_num_parse_double(struct yn_bytes text, double *out_value)
     if (ok)
         *out_value = scan.negative ? -value : value;
     return ok;
+}
+
+bool yn_num_parse_double(struct yn_bytes text, double *out_value)
+{
+    return parse_signed_short(text, out_value) || parse_any(text, out_value);
+}
+
+size_t yn_num_parse_doubles(const struct yn_bytes *texts, size_t n, double *out_values)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!parse_signed_short(texts[i], &out_values[i]) &&
+            !parse_any(texts[i], &out_values[i]))
+            return i;
+    return n;
 }

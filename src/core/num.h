@@ -31,6 +31,10 @@ bool yn_num_parse_int64(struct yn_bytes text, int64_t *out_value);
  * fine). *out_value is untouched then. */
 bool yn_num_parse_double(struct yn_bytes text, double *out_value);
 
+/* Reads n texts, each as yn_num_parse_double does. Returns how many were read before the
+ * first that is refused, or n. */
+size_t yn_num_parse_doubles(const struct yn_bytes *texts, size_t n, double *out_values);
+
 /* Decimal text of integers. */
 size_t yn_num_format_int64(int64_t value, char *out_text);
 size_t yn_num_format_uint64(uint64_t value, char *out_text);

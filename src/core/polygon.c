@@ -2,156 +2,473 @@
  * polygon.c: the crossing test and its index.
  *
  * A point is inside when a ray to the east crosses an odd number of edges (W. R.
- * Franklin's PNPOLY). Only edges with one end above the point's latitude and one not
- * above can flip the answer, so it is enough to look at those: the index cuts the
- * bounding box into stripes of latitude and lists for each the edges that reach into it.
- * The stripe of a latitude is computed by one monotone expression, for vertices and
- * points alike, so an edge that spans a point's latitude is in the point's stripe,
- * whatever is rounded; and the comparisons are those of the plain test. A polygon of
- * 10,000 vertices costs about as many comparisons a point as it has edges in a stripe.
+ * Franklin's PNPOLY). is_crossed decides each crossing; the index only saves decisions
+ * whose outcome is certain.
  *
- * The number of stripes is halved until the lists hold no more than ENTRIES_PER_EDGE
- * entries an edge: tall edges in many stripes must not cost memory without limit.
+ * The index follows the outline: chains of CHAIN edges, of CHAIN such chains, and so on,
+ * each with its bounding box; a chain that goes back and forth, like a spike, has a strip
+ * along one of its edges, too, since it may fill its box badly. It takes one pass over
+ * the vertices to make. With respect to a point, or to all points of a rectangle, a chain
+ * is
+ *
+ *     level   wholly above or not above: none of its edges is crossed;
+ *     west    on the near side, by its longitudes or by its strip: none is crossed;
+ *     east    on the far side: every edge that spans the point's latitude is crossed.
+ *             Vertices inside the chain end one such edge and begin another, so that the
+ *             number is odd when just one of the chain's ends is above the point;
+ *     open    none of these: look at its parts.
+ *
+ * East and west keep AXIS_MARGIN_DEG, far beyond any rounding of the crossing test
+ * (docs/point-test.md).
+ *
+ * Points of a leaf share most of it (struct front): as long as few chains are open to the
+ * leaf's rectangle they are split, those left are related to the rectangles of a few
+ * points in a row, neighbours since leaves are in Morton order, and each point looks only
+ * at what is open to those. East chains in a row make a run with two ends, and ends above
+ * or below the whole rectangle are counted once.
+ *
+ * HOT: fill_chain (each vertex), relate and cross_edges (each point).
  */
 #include "core/polygon.h"
 
-#include <math.h>
 #include <string.h>
 
-#define INDEX_MIN 16 /* fewer vertices are tested one by one */
-#define ENTRIES_PER_EDGE 8
+#define INDEX_MIN 16      /* fewer vertices are tested one by one */
+#define CHAIN 8           /* edges, or chains, in a chain */
+#define GROUP 8           /* points in a row that share a list */
+#define FEW 4             /* open chains that points look at together */
+#define STRIP_LEVEL_MAX 1 /* longer chains fan out */
 #define EDGE_MARGIN_DEG 1e-9
+#define AXIS_MARGIN_DEG 1e-9
+
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 void yn_polygon_init(struct yn_polygon *polygon, const struct yn_point *vertices,
                      size_t n)
 {
-    *polygon = (struct yn_polygon){
-        .vertices = vertices, .n_vertices = n, .low = vertices[0], .high = vertices[0]};
-    for (size_t i = 1; i < n; i++) {
-        polygon->low.lon = fmin(polygon->low.lon, vertices[i].lon);
-        polygon->low.lat = fmin(polygon->low.lat, vertices[i].lat);
-        polygon->high.lon = fmax(polygon->high.lon, vertices[i].lon);
-        polygon->high.lat = fmax(polygon->high.lat, vertices[i].lat);
+    struct yn_point low = vertices[0], high = vertices[0], low_2 = low, high_2 = high;
+    /* two of each, so that one comparison does not wait for the one before */
+    for (size_t i = 1; i <= n - i; i++) {
+        struct yn_point p = vertices[i], q = vertices[n - i];
+        low.lon = lesser(low.lon, p.lon);
+        low.lat = lesser(low.lat, p.lat);
+        high.lon = greater(high.lon, p.lon);
+        high.lat = greater(high.lat, p.lat);
+        low_2.lon = lesser(low_2.lon, q.lon);
+        low_2.lat = lesser(low_2.lat, q.lat);
+        high_2.lon = greater(high_2.lon, q.lon);
+        high_2.lat = greater(high_2.lat, q.lat);
     }
+    *polygon = (struct yn_polygon){
+        .vertices = vertices,
+        .n_vertices = n,
+        .low = {lesser(low.lon, low_2.lon), lesser(low.lat, low_2.lat)},
+        .high = {greater(high.lon, high_2.lon), greater(high.lat, high_2.lat)}};
 }
 
-/* ---- the index ---- */
-
-static size_t stripe_of(const struct yn_polygon *polygon, double lat)
-{
-    double stripe = (lat - polygon->low.lat) * polygon->stripes_per_deg;
-    if (!(stripe > 0))
-        return 0;
-    return stripe < (double)polygon->n_stripes ? (size_t)stripe : polygon->n_stripes - 1;
-}
-
+/* Edge i goes from vertex i to the one before it. */
 static struct yn_point edge_end(const struct yn_polygon *polygon, size_t i)
 {
     return polygon->vertices[i > 0 ? i - 1 : polygon->n_vertices - 1];
 }
 
-static void edge_stripes(const struct yn_polygon *polygon, size_t i, size_t *out_low,
-                         size_t *out_high)
+/* ---- the index ---- */
+
+/* A bounding box: of a chain, of points, or a rectangle. */
+struct extent {
+    struct yn_point low, high;
+};
+
+struct yn_chain {
+    struct extent extent;
+    /* A strip around the chain: low <= axis.lon * lon + axis.lat * lat <= high, with
+     * 0 <= axis.lon and |axis.lon| + |axis.lat| = 1, or axis 0: no strip. */
+    struct yn_point axis;
+    double low, high;
+};
+
+static inline void extend(struct extent *extent, struct yn_point low,
+                          struct yn_point high)
 {
-    size_t a = stripe_of(polygon, polygon->vertices[i].lat);
-    size_t b = stripe_of(polygon, edge_end(polygon, i).lat);
-    *out_low = a < b ? a : b;
-    *out_high = a < b ? b : a;
+    extent->low.lon = lesser(extent->low.lon, low.lon);
+    extent->low.lat = lesser(extent->low.lat, low.lat);
+    extent->high.lon = greater(extent->high.lon, high.lon);
+    extent->high.lat = greater(extent->high.lat, high.lat);
 }
 
-static void set_stripes(struct yn_polygon *polygon, size_t n)
+static inline double along(struct yn_point axis, struct yn_point p)
 {
-    double span = polygon->high.lat - polygon->low.lat;
-    polygon->n_stripes = n;
-    polygon->stripes_per_deg = span > 0 ? (double)n / span : 0;
+    return axis.lon * p.lon + axis.lat * p.lat;
 }
 
-static size_t count_entries(const struct yn_polygon *polygon)
+static inline double length_of(struct yn_point a, struct yn_point b)
 {
-    size_t n = 0, low, high;
-    for (size_t i = 0; i < polygon->n_vertices; i++) {
-        edge_stripes(polygon, i, &low, &high);
-        n += high - low + 1;
-    }
-    return n;
+    double lon = b.lon - a.lon, lat = b.lat - a.lat;
+    return (lon < 0 ? -lon : lon) + (lat < 0 ? -lat : lat);
 }
 
-/* Lists each edge in its stripes: counted, summed up, filled. */
-static void fill_index(struct yn_polygon *polygon)
+/* The axis across a line from a to b. */
+static struct yn_point axis_across(struct yn_point a, struct yn_point b)
 {
-    size_t low, high;
-    uint32_t *first = polygon->first;
-    memset(first, 0, (polygon->n_stripes + 1) * sizeof *first);
-    for (size_t i = 0; i < polygon->n_vertices; i++) {
-        edge_stripes(polygon, i, &low, &high);
-        for (size_t s = low; s <= high; s++)
-            first[s + 1]++;
+    double length = length_of(a, b);
+    if (!(length > 0))
+        return (struct yn_point){0, 0};
+    double scale = b.lat < a.lat ? -1 / length : 1 / length;
+    return (struct yn_point){(b.lat - a.lat) * scale, (a.lon - b.lon) * scale};
+}
+
+/* The number of chains of a level. */
+static size_t level_size(const struct yn_polygon *polygon, size_t level)
+{
+    return polygon->level_at[level + 1] - polygon->level_at[level];
+}
+
+/* The edges [first, end) of a chain. */
+static inline void chain_edges(const struct yn_polygon *polygon, size_t level, size_t i,
+                               size_t *out_first, size_t *out_end)
+{
+    size_t length = CHAIN;
+    for (; level > 0; level--)
+        length *= CHAIN;
+    *out_first = i * length;
+    *out_end = *out_first + length;
+    if (*out_end > polygon->n_vertices)
+        *out_end = polygon->n_vertices;
+}
+
+/* Sets the strip around the vertices [first, end) and the one before them. */
+static void set_strip(const struct yn_polygon *polygon, struct yn_chain *chain,
+                      size_t first, size_t end, struct yn_point axis)
+{
+    double low = along(axis, edge_end(polygon, first)), high = low;
+    for (size_t i = first; i < end; i++) {
+        double at = along(axis, polygon->vertices[i]);
+        low = lesser(low, at);
+        high = greater(high, at);
     }
-    for (size_t s = 0; s < polygon->n_stripes; s++)
-        first[s + 1] += first[s];
-    for (size_t i = polygon->n_vertices; i-- > 0;) {
-        edge_stripes(polygon, i, &low, &high);
-        for (size_t s = low; s <= high; s++)
-            polygon->edges[--first[s + 1]] = (uint32_t)i;
-    }
-    /* each first[s + 1] has gone down to where stripe s starts */
-    memmove(first, first + 1, polygon->n_stripes * sizeof *first);
-    first[polygon->n_stripes] = (uint32_t)polygon->n_edges;
+    chain->axis = axis;
+    chain->low = low;
+    chain->high = high;
+}
+
+/* Whether the chain goes back and forth, so that the box around it may be much larger
+ * than a strip. */
+static bool is_folded(const struct extent *extent, struct yn_point from,
+                      struct yn_point to)
+{
+    return length_of(from, to) < 0.75 * length_of(extent->low, extent->high);
+}
+
+static void fill_chain(const struct yn_polygon *polygon, struct yn_chain *chain,
+                       size_t first, size_t end)
+{
+    struct yn_point from = edge_end(polygon, first), to = polygon->vertices[end - 1];
+    struct extent extent = {from, from};
+    for (size_t i = first; i < end; i++)
+        extend(&extent, polygon->vertices[i], polygon->vertices[i]);
+    *chain = (struct yn_chain){extent, {0, 0}, 0, 0};
+    if (is_folded(&extent, from, to))
+        set_strip(polygon, chain, first, end,
+                  axis_across(from, polygon->vertices[first]));
+}
+
+/* Makes chain i of a level above the lowest. */
+static void join_chains(const struct yn_polygon *polygon, size_t level, size_t i)
+{
+    struct yn_chain *chain = polygon->chains + polygon->level_at[level] + i;
+    const struct yn_chain *part =
+        polygon->chains + polygon->level_at[level - 1] + i * CHAIN;
+    size_t n_parts = level_size(polygon, level - 1) - i * CHAIN, first, end;
+    *chain = (struct yn_chain){part->extent, {0, 0}, 0, 0};
+    for (size_t k = 1; k < CHAIN && k < n_parts; k++)
+        extend(&chain->extent, part[k].extent.low, part[k].extent.high);
+    if (level > STRIP_LEVEL_MAX || part->axis.lon + part->axis.lat == 0)
+        return;
+    chain_edges(polygon, level, i, &first, &end);
+    if (is_folded(&chain->extent, edge_end(polygon, first), polygon->vertices[end - 1]))
+        set_strip(polygon, chain, first, end, part->axis);
+}
+
+static void fill_chains(struct yn_polygon *polygon)
+{
+    struct yn_chain *chain = polygon->chains;
+    size_t n = polygon->n_vertices;
+    for (size_t i = 0; i < n; i += CHAIN, chain++)
+        fill_chain(polygon, chain, i, i + CHAIN < n ? i + CHAIN : n);
+    for (size_t level = 1; level < polygon->n_levels; level++)
+        for (size_t i = 0; i < level_size(polygon, level); i++)
+            join_chains(polygon, level, i);
 }
 
 void yn_polygon_index(struct yn_polygon *polygon, const struct yn_allocator *hook)
 {
-    size_t n = polygon->n_vertices;
-    if (n < INDEX_MIN || n > UINT32_MAX / ENTRIES_PER_EDGE)
+    size_t n = polygon->n_vertices, n_levels = 0, n_chains = 0;
+    if (n < INDEX_MIN || n > UINT32_MAX)
         return;
-    set_stripes(polygon, n);
-    polygon->n_edges = count_entries(polygon);
-    while (polygon->n_edges > n * ENTRIES_PER_EDGE) {
-        set_stripes(polygon, polygon->n_stripes / 2);
-        polygon->n_edges = count_entries(polygon);
-    }
-    polygon->first = hook->alloc(hook->ctx, (polygon->n_stripes + 1) * sizeof(uint32_t));
-    polygon->edges = hook->alloc(hook->ctx, polygon->n_edges * sizeof(uint32_t));
-    if (polygon->first != NULL && polygon->edges != NULL)
-        fill_index(polygon);
+    do {
+        n = (n + CHAIN - 1) / CHAIN;
+        polygon->level_at[n_levels++] = n_chains;
+        n_chains += n;
+    } while (n > CHAIN);
+    polygon->level_at[n_levels] = n_chains;
+    polygon->n_levels = n_levels;
+    polygon->chains = hook->alloc(hook->ctx, n_chains * sizeof *polygon->chains);
+    if (polygon->chains != NULL)
+        fill_chains(polygon);
     else
-        yn_polygon_clear(polygon, hook);
+        polygon->n_levels = 0;
 }
 
 void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hook)
 {
-    if (polygon->first != NULL)
-        hook->free(hook->ctx, polygon->first,
-                   (polygon->n_stripes + 1) * sizeof(uint32_t));
-    if (polygon->edges != NULL)
-        hook->free(hook->ctx, polygon->edges, polygon->n_edges * sizeof(uint32_t));
-    polygon->first = polygon->edges = NULL;
-    polygon->n_stripes = 0;
+    size_t n_chains = polygon->level_at[polygon->n_levels];
+    if (polygon->n_levels > 0)
+        hook->free(hook->ctx, polygon->chains, n_chains * sizeof *polygon->chains);
+    polygon->chains = NULL;
+    polygon->n_levels = 0;
 }
 
-/* ---- points ---- */
+enum side { LEVEL, WEST, EAST, OPEN };
 
-/* Whether the ray from p to the east crosses edge i; half-open, so that a vertex on the
- * ray counts once. */
-static bool is_crossed(const struct yn_polygon *polygon, size_t i, struct yn_point p)
+/* Where a chain lies as seen from every point of an extent. */
+static inline enum side relate(const struct yn_chain *chain, const struct extent *points)
 {
-    struct yn_point a = polygon->vertices[i], b = edge_end(polygon, i);
+    struct yn_point axis = chain->axis;
+    if (chain->extent.high.lat <= points->low.lat ||
+        chain->extent.low.lat > points->high.lat)
+        return LEVEL;
+    if (chain->extent.high.lon < points->low.lon - AXIS_MARGIN_DEG)
+        return WEST;
+    if (chain->extent.low.lon > points->high.lon + AXIS_MARGIN_DEG)
+        return EAST;
+    bool is_up = axis.lat >= 0;
+    double low = axis.lon * points->low.lon +
+                 axis.lat * (is_up ? points->low.lat : points->high.lat);
+    double high = axis.lon * points->high.lon +
+                  axis.lat * (is_up ? points->high.lat : points->low.lat);
+    if (chain->high < low - AXIS_MARGIN_DEG)
+        return WEST;
+    return chain->low > high + AXIS_MARGIN_DEG ? EAST : OPEN;
+}
+
+/* ---- one point ---- */
+
+/* Whether the ray from p to the east crosses the edge; half-open, so that a vertex on the
+ * ray counts once. */
+static inline bool is_crossed(struct yn_point a, struct yn_point b, struct yn_point p)
+{
     return (a.lat > p.lat) != (b.lat > p.lat) &&
            p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon;
 }
 
+/* Whether the ray crosses an odd number of the edges [first, end). */
+static bool cross_edges(const struct yn_polygon *polygon, size_t first, size_t end,
+                        struct yn_point p)
+{
+    struct yn_point before = edge_end(polygon, first);
+    bool is_odd = false;
+    for (size_t i = first; i < end; i++) {
+        is_odd ^= is_crossed(polygon->vertices[i], before, p);
+        before = polygon->vertices[i];
+    }
+    return is_odd;
+}
+
+/* The same for the edges of a chain. */
+static bool cross_chain(const struct yn_polygon *polygon, size_t level, size_t i,
+                        const struct extent *point)
+{
+    size_t first, end;
+    const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
+    enum side side = relate(chain, point);
+    if (side < EAST)
+        return false;
+    if (side == EAST || level == 0) {
+        chain_edges(polygon, level, i, &first, &end);
+        if (side == EAST)
+            return (edge_end(polygon, first).lat > point->low.lat) !=
+                   (polygon->vertices[end - 1].lat > point->low.lat);
+        return cross_edges(polygon, first, end, point->low);
+    }
+    bool is_odd = false;
+    size_t n = level_size(polygon, level - 1);
+    for (size_t k = i * CHAIN; k < (i + 1) * CHAIN && k < n; k++)
+        is_odd ^= cross_chain(polygon, level - 1, k, point);
+    return is_odd;
+}
+
 bool yn_polygon_contains(const struct yn_polygon *polygon, struct yn_point p)
 {
-    bool is_inside = false;
-    if (polygon->n_stripes == 0) {
-        for (size_t i = 0; i < polygon->n_vertices; i++)
-            is_inside ^= is_crossed(polygon, i, p);
-        return is_inside;
+    if (polygon->n_levels == 0)
+        return cross_edges(polygon, 0, polygon->n_vertices, p);
+    struct extent point = {p, p};
+    size_t top = polygon->n_levels - 1;
+    bool is_odd = false;
+    for (size_t i = 0; i < level_size(polygon, top); i++)
+        is_odd ^= cross_chain(polygon, top, i, &point);
+    return is_odd;
+}
+
+/* ---- many points ---- */
+
+static struct extent extent_of_points(const double *lat, const double *lon, size_t n)
+{
+    struct yn_point first = {lon[0], lat[0]};
+    struct extent extent = {first, first};
+    for (size_t i = 1; i < n; i++) {
+        struct yn_point p = {lon[i], lat[i]};
+        extend(&extent, p, p);
     }
-    size_t stripe = stripe_of(polygon, p.lat);
-    for (size_t k = polygon->first[stripe]; k < polygon->first[stripe + 1]; k++)
-        is_inside ^= is_crossed(polygon, polygon->edges[k], p);
-    return is_inside;
+    return extent;
+}
+
+/* Open chains are split while there are at most FEW. */
+#define OPEN_MAX (FEW * CHAIN)
+/* Two for each chain that is not open: of the first ones, of each split, and of the open
+ * ones once more for a group. */
+#define TURNS_MAX (2 * (CHAIN + OPEN_MAX * (YN_CHAIN_LEVELS_MAX + 1)))
+
+/* What all points of an extent have in common. */
+struct front {
+    struct extent points;
+    bool is_odd; /* crossings that all of them have */
+    size_t level;
+    uint32_t open[OPEN_MAX]; /* chains to look at, of this level */
+    size_t n_open;
+    double turns[TURNS_MAX]; /* each one above a point makes for one more crossing */
+    size_t n_turns;
+    size_t run_end; /* the edge after a run of east chains */
+};
+
+static void init_front(struct front *front, size_t level, const double *lat,
+                       const double *lon, size_t n)
+{
+    front->points = extent_of_points(lat, lon, n);
+    front->is_odd = false;
+    front->level = level;
+    front->n_open = front->n_turns = front->run_end = 0;
+}
+
+static void add_turn(struct front *front, double lat)
+{
+    if (lat > front->points.high.lat)
+        front->is_odd = !front->is_odd;
+    else if (lat > front->points.low.lat)
+        front->turns[front->n_turns++] = lat;
+}
+
+static void end_run(const struct yn_polygon *polygon, struct front *front)
+{
+    if (front->run_end > 0)
+        add_turn(front, polygon->vertices[front->run_end - 1].lat);
+    front->run_end = 0;
+}
+
+/* Adds a chain to what the points have in common. Returns false, nothing done, if it is
+ * open. */
+static bool add_chain(const struct yn_polygon *polygon, struct front *front, size_t i)
+{
+    size_t first, end, level = front->level;
+    const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
+    enum side side = relate(chain, &front->points);
+    if (side == OPEN)
+        return false;
+    if (side == WEST)
+        return true;
+    chain_edges(polygon, level, i, &first, &end);
+    bool goes_on = front->run_end == first && first > 0;
+    if (side == LEVEL && !goes_on)
+        return true;
+    if (!goes_on) {
+        end_run(polygon, front);
+        add_turn(front, edge_end(polygon, first).lat);
+    }
+    front->run_end = end;
+    return true;
+}
+
+/* Adds these chains; lists the open ones. */
+static void add_chains(const struct yn_polygon *polygon, struct front *front,
+                       const uint32_t *chains, size_t n)
+{
+    front->n_open = 0;
+    for (size_t k = 0; k < n; k++)
+        if (!add_chain(polygon, front, chains[k]))
+            front->open[front->n_open++] = chains[k];
+    end_run(polygon, front);
+}
+
+/* Looks at the parts of open chains, as long as there are few. */
+static void split_open(const struct yn_polygon *polygon, struct front *front)
+{
+    while (front->level > 0 && front->n_open <= FEW) {
+        uint32_t whole[FEW];
+        size_t n_whole = front->n_open, n = level_size(polygon, --front->level);
+        memcpy(whole, front->open, sizeof whole);
+        front->n_open = 0;
+        for (size_t k = 0; k < n_whole; k++) {
+            size_t first = (size_t)whole[k] * CHAIN;
+            for (size_t i = first; i < first + CHAIN && i < n; i++)
+                if (!add_chain(polygon, front, i))
+                    front->open[front->n_open++] = (uint32_t)i;
+        }
+        end_run(polygon, front);
+    }
+}
+
+/* Tests a few neighbours: `all` holds for them and others. */
+static void test_group(const struct yn_polygon *polygon, const struct front *all,
+                       const double *lat, const double *lon, size_t n, uint8_t *out_is_in)
+{
+    struct front front;
+    init_front(&front, all->level, lat, lon, n);
+    front.is_odd = all->is_odd;
+    for (size_t i = 0; i < all->n_turns; i++)
+        add_turn(&front, all->turns[i]);
+    add_chains(polygon, &front, all->open, all->n_open);
+    split_open(polygon, &front);
+    for (size_t i = 0; i < n; i++) {
+        struct yn_point p = {lon[i], lat[i]};
+        struct extent point = {p, p};
+        bool is_odd = front.is_odd;
+        for (size_t t = 0; t < front.n_turns; t++)
+            is_odd ^= front.turns[t] > lat[i];
+        for (size_t k = 0; k < front.n_open; k++)
+            is_odd ^= cross_chain(polygon, front.level, front.open[k], &point);
+        out_is_in[i] = is_odd;
+    }
+}
+
+void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
+                     const double *lon, size_t n, uint8_t *out_is_in)
+{
+    if (polygon->n_levels == 0) {
+        for (size_t i = 0; i < n; i++)
+            out_is_in[i] =
+                yn_polygon_contains(polygon, (struct yn_point){lon[i], lat[i]});
+        return;
+    }
+    if (n == 0)
+        return;
+    uint32_t top[CHAIN];
+    size_t level = polygon->n_levels - 1, n_top = level_size(polygon, level);
+    struct front front;
+    init_front(&front, level, lat, lon, n);
+    for (size_t i = 0; i < n_top; i++)
+        top[i] = (uint32_t)i;
+    add_chains(polygon, &front, top, n_top);
+    split_open(polygon, &front);
+    for (size_t i = 0; i < n; i += GROUP)
+        test_group(polygon, &front, lat + i, lon + i, n - i < GROUP ? n - i : GROUP,
+                   out_is_in + i);
 }
 
 /* ---- rectangles ---- */
@@ -162,12 +479,13 @@ static double side_of(struct yn_point a, struct yn_point b, double lon, double l
     return (b.lon - a.lon) * (lat - a.lat) - (b.lat - a.lat) * (lon - a.lon);
 }
 
-/* Whether edge i meets the rectangle: separating axes. */
-static bool meets(const struct yn_polygon *polygon, size_t i, const struct yn_bounds *r)
+/* Whether an edge meets the rectangle: separating axes. */
+static bool meets(struct yn_point a, struct yn_point b, const struct yn_bounds *r)
 {
-    struct yn_point a = polygon->vertices[i], b = edge_end(polygon, i);
-    if (fmax(a.lat, b.lat) < r->lat_min || fmin(a.lat, b.lat) > r->lat_max ||
-        fmax(a.lon, b.lon) < r->lon_min || fmin(a.lon, b.lon) > r->lon_max)
+    if ((a.lat < r->lat_min && b.lat < r->lat_min) ||
+        (a.lat > r->lat_max && b.lat > r->lat_max) ||
+        (a.lon < r->lon_min && b.lon < r->lon_min) ||
+        (a.lon > r->lon_max && b.lon > r->lon_max))
         return false;
     double s1 = side_of(a, b, r->lon_min, r->lat_min);
     double s2 = side_of(a, b, r->lon_min, r->lat_max);
@@ -175,6 +493,34 @@ static bool meets(const struct yn_polygon *polygon, size_t i, const struct yn_bo
     double s4 = side_of(a, b, r->lon_max, r->lat_max);
     return !((s1 > 0 && s2 > 0 && s3 > 0 && s4 > 0) ||
              (s1 < 0 && s2 < 0 && s3 < 0 && s4 < 0));
+}
+
+/* Whether one of the edges [first, end) meets the rectangle. */
+static bool edges_meet(const struct yn_polygon *polygon, size_t first, size_t end,
+                       const struct yn_bounds *r)
+{
+    for (size_t i = first; i < end; i++)
+        if (meets(polygon->vertices[i], edge_end(polygon, i), r))
+            return true;
+    return false;
+}
+
+static bool chain_meets(const struct yn_polygon *polygon, size_t level, size_t i,
+                        const struct extent *points, const struct yn_bounds *r)
+{
+    const struct yn_chain *chain = &polygon->chains[polygon->level_at[level] + i];
+    if (relate(chain, points) != OPEN)
+        return false;
+    if (level == 0) {
+        size_t first, end;
+        chain_edges(polygon, 0, i, &first, &end);
+        return edges_meet(polygon, first, end, r);
+    }
+    size_t n = level_size(polygon, level - 1);
+    for (size_t k = i * CHAIN; k < (i + 1) * CHAIN && k < n; k++)
+        if (chain_meets(polygon, level - 1, k, points, r))
+            return true;
+    return false;
 }
 
 bool yn_polygon_cuts(const struct yn_polygon *polygon, const struct yn_bounds *bounds)
@@ -186,16 +532,12 @@ bool yn_polygon_cuts(const struct yn_polygon *polygon, const struct yn_bounds *b
     if (polygon->high.lat < r.lat_min || polygon->low.lat > r.lat_max ||
         polygon->high.lon < r.lon_min || polygon->low.lon > r.lon_max)
         return false;
-    if (polygon->n_stripes == 0) {
-        for (size_t i = 0; i < polygon->n_vertices; i++)
-            if (meets(polygon, i, &r))
-                return true;
-        return false;
-    }
-    size_t from = polygon->first[stripe_of(polygon, r.lat_min)];
-    size_t to = polygon->first[stripe_of(polygon, r.lat_max) + 1];
-    for (size_t k = from; k < to; k++)
-        if (meets(polygon, polygon->edges[k], &r))
+    if (polygon->n_levels == 0)
+        return edges_meet(polygon, 0, polygon->n_vertices, &r);
+    struct extent points = {{r.lon_min, r.lat_min}, {r.lon_max, r.lat_max}};
+    size_t top = polygon->n_levels - 1;
+    for (size_t i = 0; i < level_size(polygon, top); i++)
+        if (chain_meets(polygon, top, i, &points, &r))
             return true;
     return false;
 }

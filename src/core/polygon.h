@@ -10,18 +10,19 @@
 
 #include "core/mem.h"
 
+struct yn_chain;
+
+#define YN_CHAIN_LEVELS_MAX 11
+
 struct yn_polygon {
     const struct yn_point *vertices; /* borrowed */
     size_t n_vertices;
     struct yn_point low, high; /* corners of the bounding box */
 
-    /* The index: edges by stripes of latitude. Edge i goes from vertex i to the one
-     * before it. 0 stripes: none. */
-    size_t n_stripes;
-    double stripes_per_deg;
-    uint32_t *first; /* n_stripes + 1: where a stripe's edges start in `edges` */
-    uint32_t *edges;
-    size_t n_edges; /* entries of `edges` */
+    /* The index, see polygon.c. 0 levels: none. */
+    size_t n_levels;
+    struct yn_chain *chains;                  /* level by level */
+    size_t level_at[YN_CHAIN_LEVELS_MAX + 1]; /* where a level begins, and the end */
 };
 
 /* Degrees, closed. */
@@ -39,6 +40,11 @@ void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hoo
 
 /* The crossing test (see polygon.c): decides every search. */
 bool yn_polygon_contains(const struct yn_polygon *polygon, struct yn_point p);
+
+/* The crossing test of n points, neighbours for the most part: out_is_in becomes 0 or 1.
+ */
+void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
+                     const double *lon, size_t n, uint8_t *out_is_in);
 
 /* Whether some edge comes near the rectangle: if none does, it lies inside or outside as
  * a whole. */

@@ -29,6 +29,7 @@
 
 #define ANTIPODE_A (1 - 1e-12)
 #define EVERYWHERE 2.0 /* above every a */
+#define NEAR_MIN 64    /* a polygon's vertices from which its centre is taken nearly */
 
 /* ---- bands ---- */
 
@@ -71,25 +72,98 @@ static bool is_size(double value)
     return value >= 0; /* false for NaN */
 }
 
-static enum yn_status init_polygon(struct yn_region *region)
+static struct yn_point exact_mean(const struct yn_shape *shape)
 {
-    struct yn_shape *shape = &region->shape;
     double x = 0, y = 0, z = 0;
-    if (shape->n_vertices < 3)
-        return YN_ESHAPE;
     for (size_t i = 0; i < shape->n_vertices; i++) {
         struct yn_point p = shape->vertices[i];
-        if (!yn_point_is_valid(p))
-            return YN_ESHAPE;
         double lon = yn_rad_from_deg(p.lon), lat = yn_rad_from_deg(p.lat);
         x += cos(lat) * cos(lon);
         y += cos(lat) * sin(lon);
         z += sin(lat);
     }
-    yn_polygon_init(&region->polygon, shape->vertices, shape->n_vertices);
-    /* distances are measured from the direction of the vertices' mean vector */
-    shape->center.lon = yn_deg_from_rad(atan2(y, x));
-    shape->center.lat = yn_deg_from_rad(atan2(z, sqrt(x * x + y * y)));
+    return (struct yn_point){yn_deg_from_rad(atan2(y, x)),
+                             yn_deg_from_rad(atan2(z, sqrt(x * x + y * y)))};
+}
+
+/* Sums over the vertices, by their distance from a point in degrees. */
+struct moments {
+    double u, v, uu, uv, vv; /* u: latitude, v: longitude */
+};
+
+static struct moments moments_about(const struct yn_shape *shape, struct yn_point about)
+{
+    struct moments sum = {0, 0, 0, 0, 0};
+    for (size_t i = 0; i < shape->n_vertices; i++) {
+        double u = shape->vertices[i].lat - about.lat;
+        double v = shape->vertices[i].lon - about.lon;
+        sum.u += u;
+        sum.v += v;
+        sum.uu += u * u;
+        sum.uv += u * v;
+        sum.vv += v * v;
+    }
+    return sum;
+}
+
+/*
+ * The mean of a small polygon without a sine for each vertex. From the middle of the
+ * bounding box, turned to longitude 0, a vertex is u north and v east:
+ *
+ *     x = cos(lat0 + u) cos v  = c - s u - c u^2/2 - c v^2/2     c, s: of lat0
+ *     y = cos(lat0 + u) sin v  = c v - s u v
+ *     z = sin(lat0 + u)        = s + c u - s u^2/2
+ *
+ * each but for r^3/6, where r bounds |u| + |v|: derivatives of products of sines are at
+ * most 1. So the mean vector is good to 0.3 r^3; that angle, doubled for its length below
+ * 1 and for all rounding, and divided by the cosine of the latitude for longitudes, is
+ * the error. Leaves the region alone if that is not worth it.
+ */
+static void set_near_mean(struct yn_region *region, const struct yn_point *about,
+                          const struct moments *sum)
+{
+    const struct yn_polygon *polygon = &region->polygon;
+    double n = (double)polygon->n_vertices, rad = YN_RAD_PER_DEG;
+    double r =
+        (polygon->high.lon - polygon->low.lon + polygon->high.lat - polygon->low.lat) *
+        rad / 2;
+    double c = cos(about->lat * rad), s = sin(about->lat * rad);
+    double error = 0.6 * r * r * r + 1e-9;
+    double u = sum->u * rad / n, v = sum->v * rad / n;
+    double uu = sum->uu * rad * rad / n, uv = sum->uv * rad * rad / n;
+    double vv = sum->vv * rad * rad / n;
+    double x = c - s * u - c * (uu + vv) / 2;
+    double y = c * v - s * uv;
+    double z = s + c * u - s * uu / 2;
+    double parallel = sqrt(x * x + y * y);
+    if (r > 0.2 || parallel < 0.05 || error > parallel / 4)
+        return;
+    region->shape.center.lon = about->lon + yn_deg_from_rad(atan2(y, x));
+    region->shape.center.lat = yn_deg_from_rad(atan2(z, parallel));
+    region->center_error_deg = yn_deg_from_rad(2 * error / parallel);
+}
+
+static enum yn_status init_polygon(struct yn_region *region)
+{
+    struct yn_shape *shape = &region->shape;
+    struct yn_polygon *polygon = &region->polygon;
+    if (shape->n_vertices < 3)
+        return YN_ESHAPE;
+    yn_polygon_init(polygon, shape->vertices, shape->n_vertices);
+    if (!yn_point_is_valid(polygon->low) || !yn_point_is_valid(polygon->high))
+        return YN_ESHAPE;
+    struct yn_point about = {(polygon->low.lon + polygon->high.lon) / 2,
+                             (polygon->low.lat + polygon->high.lat) / 2};
+    struct moments sum = moments_about(shape, about);
+    /* comparisons do not find a NaN, sums do */
+    if (!isfinite(sum.u) || !isfinite(sum.v))
+        return YN_ESHAPE;
+    /* Few vertices are not worth the error. */
+    region->center_error_deg = 0;
+    if (shape->n_vertices >= NEAR_MIN)
+        set_near_mean(region, &about, &sum);
+    if (region->center_error_deg == 0)
+        shape->center = exact_mean(shape);
     return YN_OK;
 }
 
@@ -157,7 +231,23 @@ static void init_cover(struct yn_region *region)
 
 /* ---- the region ---- */
 
-enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape)
+static void set_center_terms(struct yn_region *region)
+{
+    region->cos_lat = cos(yn_rad_from_deg(region->shape.center.lat));
+    region->sin_lat = sin(yn_rad_from_deg(region->shape.center.lat));
+}
+
+void yn_region_settle_center(struct yn_region *region)
+{
+    if (region->center_error_deg == 0)
+        return;
+    region->shape.center = exact_mean(&region->shape);
+    region->center_error_deg = 0;
+    set_center_terms(region);
+}
+
+enum yn_status yn_region_init_near(struct yn_region *out_region,
+                                   const struct yn_shape *shape)
 {
     struct yn_region region = {.shape = *shape};
     if (shape->kind == YN_POLYGON) {
@@ -181,11 +271,18 @@ enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shap
         if (isinf(dlat_deg))
             region.dlat_deg = (struct yn_band){360, 360};
     }
-    region.cos_lat = cos(yn_rad_from_deg(region.shape.center.lat));
-    region.sin_lat = sin(yn_rad_from_deg(region.shape.center.lat));
+    set_center_terms(&region);
     init_cover(&region);
     *out_region = region;
     return YN_OK;
+}
+
+enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape)
+{
+    enum yn_status status = yn_region_init_near(out_region, shape);
+    if (status == YN_OK)
+        yn_region_settle_center(out_region);
+    return status;
 }
 
 /* ---- the exact predicate ---- */

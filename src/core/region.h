@@ -23,7 +23,9 @@ struct yn_band {
 
 struct yn_region {
     struct yn_shape shape; /* centre set for polygons too */
-    double cos_lat;        /* of the centre */
+    /* a polygon's centre is so near in latitude and in longitude; 0: it is exact */
+    double center_error_deg;
+    double cos_lat; /* of the centre */
     double sin_lat;
     double limit_a;          /* the limit itself: circle's or parallel's */
     struct yn_band circle;   /* haversine a = sin^2(d / 2R) */
@@ -37,6 +39,12 @@ enum yn_relation { YN_OUTSIDE, YN_CROSSING, YN_INSIDE };
 
 /* Returns YN_OK, or YN_ESHAPE for a shape that is none (see yn_search_new). */
 enum yn_status yn_region_init(struct yn_region *out_region, const struct yn_shape *shape);
+
+/* The same, but a polygon's centre, which takes a while, may be left to settle. Nothing
+ * that is measured from the centre may be asked for before. */
+enum yn_status yn_region_init_near(struct yn_region *out_region,
+                                   const struct yn_shape *shape);
+void yn_region_settle_center(struct yn_region *region);
 
 /* The exact predicate. */
 bool yn_region_contains(const struct yn_region *region, struct yn_point point);

@@ -321,11 +321,16 @@ struct key_ranges {
 };
 
 /* The cells of the shape, each once (around the poles one may come twice), by key. */
-static size_t list_cells(const struct yn_shape *shape, struct key_range *out_ranges)
+static size_t list_cells(struct yn_region *region, struct key_range *out_ranges)
 {
     struct yn_cells cells;
     size_t n = 0;
-    yn_cells_of_shape(shape, &cells);
+    if (region->shape.kind != YN_POLYGON ||
+        !yn_cells_of_polygon(region->shape.center, region->center_error_deg,
+                             region->polygon.low, region->polygon.high, &cells)) {
+        yn_region_settle_center(region);
+        yn_cells_of_shape(&region->shape, &cells);
+    }
     for (int c = 0; c < cells.n; c++) {
         struct key_range range = {yn_key_of_score((double)cells.range[c].min),
                                   yn_key_of_score((double)cells.range[c].max),
@@ -349,10 +354,10 @@ static void add_range(struct key_ranges *ranges, struct key_range range)
 }
 
 /* All keys in order: cells have their turns 0..8, then come the others, ascending. */
-static void divide_keys(const struct yn_shape *shape, struct key_ranges *out_ranges)
+static void divide_keys(struct yn_region *region, struct key_ranges *out_ranges)
 {
     struct key_range cells[YN_CELLS_MAX + 1];
-    size_t n = list_cells(shape, cells);
+    size_t n = list_cells(region, cells);
     uint64_t from = 0;
     out_ranges->n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -379,7 +384,7 @@ static enum yn_status walk_cells(struct yn_search *search, const struct yn_view 
 {
     struct key_ranges ranges;
     uint8_t numbers[RANGES_MAX];
-    divide_keys(&search->region.shape, &ranges);
+    divide_keys(&search->region, &ranges);
     order_ranges(&ranges, numbers);
     for (size_t i = 0; i < ranges.n; i++) {
         const struct key_range *range = &ranges.range[numbers[i]];
@@ -447,7 +452,7 @@ static enum yn_status order_plan(struct yn_search *search)
     size_t n_max = search->n_picks + RANGES_MAX, n = 0, cap = 0;
     if (search->n_results < 2)
         return YN_OK;
-    divide_keys(&search->region.shape, &ranges);
+    divide_keys(&search->region, &ranges);
     const struct yn_pick *last = &search->picks[search->n_picks - 1];
     uint64_t key_first = yn_leaf_key(search->picks->leaf, search->picks->first);
     uint64_t key_last = pick_last_key(last);
@@ -559,7 +564,7 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     memset(search, 0, offsetof(struct yn_search, measured_m));
     init_arrays(search);
     search->hook = hook;
-    enum yn_status status = yn_region_init(&search->region, &query->shape);
+    enum yn_status status = yn_region_init_near(&search->region, &query->shape);
     if (status != YN_OK) {
         give(hook, search, NULL, sizeof *search);
         return status;
@@ -567,6 +572,8 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
     if (query->shape.kind == YN_POLYGON)
         yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
+    if (query->order != YN_ORDER_CELLS)
+        yn_region_settle_center(&search->region);
     if (query->rounding_unit_m > 0)
         search->parts_per_m = 1e4 / query->rounding_unit_m;
     status = plan(search, view);
@@ -600,7 +607,9 @@ size_t yn_search_count(const struct yn_search *search)
 
 struct yn_point yn_search_center(const struct yn_search *search)
 {
-    return search->region.shape.center;
+    struct yn_region region = search->region;
+    yn_region_settle_center(&region);
+    return region.shape.center;
 }
 
 struct yn_search_work yn_search_work(const struct yn_search *search)
@@ -638,6 +647,7 @@ bool yn_search_next(struct yn_search *search, struct yn_hit *out_hit)
     } else {
         if (!next_entry(search, &leaf, &i))
             return false;
+        yn_region_settle_center(&search->region);
         out_hit->distance_m = planned_distance_m(search, leaf, i);
     }
     out_hit->position = yn_leaf_point(leaf, i);

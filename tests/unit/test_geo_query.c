@@ -121,6 +121,15 @@ static void test_polygon(void **state)
                  "ERR invalid number of vertices");
     expect_error(p, geosearch(p, "g k BYPOLYGON 3 -1 -1 1 x 0 1"),
                  "ERR value is not a valid float");
+    /* the first wrong one from the left decides */
+    expect_error(p, geosearch(p, "g k BYPOLYGON 3 -1 -1 181 0 x 1"),
+                 "ERR invalid longitude,latitude pair 181.000000,0.000000");
+    expect_error(p, geosearch(p, "g k BYPOLYGON 3 -1 -1 x 0 181 1"),
+                 "ERR value is not a valid float");
+    expect_error(p, geosearch(p, "g k BYPOLYGON 3 -1 -1 181 x 0 1"),
+                 "ERR value is not a valid float");
+    expect_error(p, geosearch(p, "g k BYPOLYGON 3 -1 -1 0 1 0 -86 ASC"),
+                 "ERR invalid longitude,latitude pair 0.000000,-86.000000");
     expect_error(p, geosearch(p, "g k ASC BYPOLYGON"), "ERR syntax error");
 }
 

@@ -11,6 +11,7 @@
 #include "core/num.h"
 #include "core/num_digits.h"
 #include "num_check.h"
+#include "unit/guard.h"
 
 static uint64_t random_state;
 
@@ -666,6 +667,42 @@ static void test_parse_random(void **state)
     }
 }
 
+/* Texts about as short as coordinates, right and wrong ones, beside unreadable bytes. */
+static void test_parse_short_texts(void **state)
+{
+    (void)state;
+    struct guard guard = guard_new(1);
+
+    for (int i = 0; i < 300000; i++) {
+        char text[24];
+        size_t len = next_random() % 20;
+        for (size_t k = 0; k < len; k++)
+            text[k] = (char)('0' + next_random() % 10);
+        if (len > 0)
+            text[next_random() % len] = '.';
+        if (len > 0 && next_random() % 2)
+            text[0] = '-';
+        if (len > 0 && next_random() % 8 == 0)
+            text[next_random() % len] = ".-+e/:x \xb0"[next_random() % 9];
+        text[len] = '\0';
+        const char *fault = check_parse_double(text, len);
+        double want = 7, values[3] = {7, 7, 7};
+        bool is_fine = yn_num_parse_double((struct yn_bytes){text, len}, &want);
+        struct yn_bytes tail = {guard_put(&guard, text, len), len};
+        struct yn_bytes head = {guard.base, len};
+        memcpy(guard.base, text, len);
+        struct yn_bytes texts[3] = {head, tail, head};
+        size_t n = yn_num_parse_doubles(texts, 3, values);
+        if (fault == NULL &&
+            (n != (is_fine ? 3 : 0) || !is_same_double(values[0], want) ||
+             !is_same_double(values[1], want)))
+            fault = "many are not read as one";
+        if (fault != NULL)
+            fail_msg("\"%s\": %s", text, fault);
+    }
+    guard_free(&guard);
+}
+
 int main(void)
 {
     const char *seed = getenv("YN_SEED");
@@ -691,6 +728,7 @@ int main(void)
         cmocka_unit_test(test_parse_long_texts),
         cmocka_unit_test(test_parse_midpoints),
         cmocka_unit_test(test_parse_random),
+        cmocka_unit_test(test_parse_short_texts),
     };
     return cmocka_run_group_tests_name("num", tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "core/geohash.h"
 #include "core/kernel.h"
 #include "model/model.h"
 
@@ -310,6 +311,141 @@ static void polygons_at_their_edge(void **state)
     compare_shapes(random_polygon);
 }
 
+/* ---- many vertices ---- */
+
+#define MANY_MAX 3000
+static struct yn_point many[MANY_MAX];
+
+/* Outlines of all kinds: smooth, spikes, walls, scribble, and vertices in few places. */
+static struct yn_shape random_outline(struct yn_point center, double spread)
+{
+    size_t n = 3 + rng_below(&rng, rng_below(&rng, 3) ? 200 : MANY_MAX - 2);
+    unsigned kind = (unsigned)rng_below(&rng, 5);
+    for (size_t i = 0; i < n; i++) {
+        double turn = 6.283185307179586 * (double)i / (double)n;
+        double reach = 1 - 0.2 * cos(9 * turn);
+        if (kind == 1 && i % 2 == 0)
+            reach = rng_between(&rng, 0.3, 0.7);
+        struct yn_point p = {cos(turn) * reach, sin(turn) * reach};
+        if (kind == 2)
+            p = (struct yn_point){2 * (double)i / (double)n - 1, i % 2 == 0 ? -1 : 1};
+        if (kind == 3)
+            p = (struct yn_point){rng_between(&rng, -1, 1), rng_between(&rng, -1, 1)};
+        if (kind == 4)
+            p = (struct yn_point){(double)rng_below(&rng, 3) - 1,
+                                  (double)rng_below(&rng, 3) - 1};
+        many[i].lon = fmax(-180, fmin(center.lon + spread * p.lon, 180));
+        many[i].lat =
+            fmax(-YN_LAT_MAX_DEG, fmin(center.lat + spread * p.lat, YN_LAT_MAX_DEG));
+    }
+    return (struct yn_shape){.kind = YN_POLYGON, .vertices = many, .n_vertices = n};
+}
+
+/* In and about the outline, some at vertices or level with them. */
+static struct yn_point random_about(const struct yn_shape *shape, struct yn_point center,
+                                    double spread)
+{
+    struct yn_point p = {center.lon + spread * rng_between(&rng, -1.3, 1.3),
+                         center.lat + spread * rng_between(&rng, -1.3, 1.3)};
+    struct yn_point vertex = shape->vertices[rng_below(&rng, shape->n_vertices)];
+    if (rng_below(&rng, 4) == 0)
+        p.lat = vertex.lat;
+    if (rng_below(&rng, 8) == 0)
+        p.lon = vertex.lon;
+    return p;
+}
+
+/* The index, for one point and for many, and rectangles, against all edges. */
+static void compare_outline(const struct yn_shape *shape, struct yn_point center,
+                            double spread)
+{
+    struct yn_polygon plain, indexed;
+    struct yn_mem mem;
+    double lat[100], lon[100];
+    uint8_t is_in[100];
+    size_t n = rng_below(&rng, 100);
+    double zoom = rng_below(&rng, 2) ? 1 : pow(10, rng_between(&rng, -3, 0));
+    struct yn_point middle = random_about(shape, center, spread);
+    struct yn_bounds bounds = {middle.lat, middle.lat, middle.lon, middle.lon};
+    yn_mem_init(&mem, NULL);
+    yn_polygon_init(&plain, shape->vertices, shape->n_vertices);
+    indexed = plain;
+    yn_polygon_index(&indexed, mem.hook);
+    for (size_t i = 0; i < n; i++) {
+        struct yn_point p = random_about(shape, middle, spread * zoom);
+        lon[i] = p.lon;
+        lat[i] = p.lat;
+        bounds.lon_min = fmin(bounds.lon_min, p.lon);
+        bounds.lon_max = fmax(bounds.lon_max, p.lon);
+        bounds.lat_min = fmin(bounds.lat_min, p.lat);
+        bounds.lat_max = fmax(bounds.lat_max, p.lat);
+    }
+    yn_polygon_test(&indexed, lat, lon, n, is_in);
+    bool is_cut = yn_polygon_cuts(&indexed, &bounds);
+    assert_int_equal(is_cut, yn_polygon_cuts(&plain, &bounds));
+    for (size_t i = 0; i < n; i++) {
+        struct yn_point p = {lon[i], lat[i]};
+        bool want = yn_polygon_contains(&plain, p);
+        if (yn_polygon_contains(&indexed, p) != want || is_in[i] != want ||
+            (!is_cut && want != yn_polygon_contains(&plain, middle)))
+            fail_msg("point %.17g %.17g of %zu, %zu vertices", p.lon, p.lat, n,
+                     shape->n_vertices);
+    }
+    yn_polygon_clear(&indexed, mem.hook);
+}
+
+/* A centre that is not settled is as near as it says, and gives the same cells. */
+static bool compare_center(const struct yn_shape *shape)
+{
+    struct yn_region near, exact;
+    struct yn_cells got, want;
+    assert_int_equal(yn_region_init_near(&near, shape), YN_OK);
+    assert_int_equal(yn_region_init(&exact, shape), YN_OK);
+    double error = near.center_error_deg;
+    assert_true(exact.center_error_deg == 0);
+    assert_true(fabs(near.shape.center.lon - exact.shape.center.lon) <= error);
+    assert_true(fabs(near.shape.center.lat - exact.shape.center.lat) <= error);
+    yn_cells_of_shape(&exact.shape, &want);
+    if (yn_cells_of_polygon(near.shape.center, error, near.polygon.low, near.polygon.high,
+                            &got)) {
+        assert_int_equal(got.n, want.n);
+        assert_memory_equal(got.range, want.range, (size_t)got.n * sizeof got.range[0]);
+    } else {
+        assert_true(error > 0);
+    }
+    yn_region_settle_center(&near);
+    assert_true(near.shape.center.lon == exact.shape.center.lon);
+    assert_true(near.cos_lat == exact.cos_lat && near.sin_lat == exact.sin_lat);
+    return error > 0;
+}
+
+static void outlines(void **state)
+{
+    (void)state;
+    size_t n_near = 0;
+    for (size_t round = model_rounds(3000); round > 0; round--) {
+        struct yn_point center = random_center();
+        double spread = pow(10, rng_between(&rng, -4, 2));
+        struct yn_shape shape = random_outline(center, spread);
+        compare_outline(&shape, center, spread);
+        n_near += compare_center(&shape);
+    }
+    assert_true(n_near > 0);
+}
+
+static void vertices_that_are_none(void **state)
+{
+    (void)state;
+    static const double wrong[] = {NAN, INFINITY, -INFINITY, 181, -1e308, 1e308};
+    for (size_t i = 0; i < 6 * 100; i++) {
+        struct yn_region region;
+        struct yn_shape shape = random_outline((struct yn_point){0, 0}, 1);
+        size_t k = rng_below(&rng, shape.n_vertices);
+        *(i % 2 ? &many[k].lon : &many[k].lat) = wrong[i % 6];
+        assert_int_equal(yn_region_init(&region, &shape), YN_ESHAPE);
+    }
+}
+
 /* ---- bounds ---- */
 
 /* The bounds on a must hold for every position of a rectangle. */
@@ -445,10 +581,16 @@ static void cover_is_close(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(circles_at_their_edge),  cmocka_unit_test(boxes_at_their_edge),
-        cmocka_unit_test(polygons_at_their_edge), cmocka_unit_test(bounds_hold),
-        cmocka_unit_test(sizes_without_end),      cmocka_unit_test(sizes_of_nothing),
-        cmocka_unit_test(cover_of_odd_cells),     cmocka_unit_test(cover_is_close),
+        cmocka_unit_test(circles_at_their_edge),
+        cmocka_unit_test(boxes_at_their_edge),
+        cmocka_unit_test(polygons_at_their_edge),
+        cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(outlines),
+        cmocka_unit_test(vertices_that_are_none),
+        cmocka_unit_test(sizes_without_end),
+        cmocka_unit_test(sizes_of_nothing),
+        cmocka_unit_test(cover_of_odd_cells),
+        cmocka_unit_test(cover_is_close),
     };
     rng.state = model_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
