@@ -309,17 +309,32 @@ static void reply_protocol_error(struct conn *conn)
     conn_finish(conn);
 }
 
-static enum yn_request_status parse(struct conn *conn, const char *data, size_t len)
+static struct yn_request_limits limits_of(const struct conn *conn)
 {
     const struct config *config = &conn->loop->server->config;
-    struct yn_request_limits limits = {.max_args = INT32_MAX,
-                                       .max_bulk_len = config->proto_max_bulk_len,
-                                       .max_inline_len = (size_t)64 * 1024,
-                                       .authenticated = conn->is_authenticated ||
-                                                        config->requirepass[0] == '\0'};
-    /* what follows AUTH is parsed with other limits: not before it has run */
-    size_t n_max = limits.authenticated ? BATCH_MAX : 1;
-    return batch_parse(&conn->loop->batch, &conn->request, data, len, &limits, n_max);
+    return (struct yn_request_limits){.max_args = INT32_MAX,
+                                      .max_bulk_len = config->proto_max_bulk_len,
+                                      .max_inline_len = (size_t)64 * 1024,
+                                      .authenticated = conn->is_authenticated ||
+                                                       config->requirepass[0] == '\0'};
+}
+
+/* Whether a command has changed what the ones behind it were parsed with (RESET, CONFIG
+ * SET). */
+static bool have_limits_changed(const struct conn *conn,
+                                const struct yn_request_limits *limits)
+{
+    struct yn_request_limits now = limits_of(conn);
+    return now.authenticated != limits->authenticated ||
+           now.max_bulk_len != limits->max_bulk_len;
+}
+
+static enum yn_request_status parse(struct conn *conn, const char *data, size_t len,
+                                    const struct yn_request_limits *limits)
+{
+    /* after AUTH the limits are others: what follows is not parsed before it has run */
+    size_t n_max = limits->authenticated ? BATCH_MAX : 1;
+    return batch_parse(&conn->loop->batch, &conn->request, data, len, limits, n_max);
 }
 
 /* Whether the connection has to wait with its next command. */
@@ -328,26 +343,30 @@ static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
     return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
 }
 
-/* Runs the requests of the batch, which start at data, up to one that has to wait.
- * Returns how many bytes are done with. */
-static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns)
+/* Runs the requests of the batch, which start at data and were parsed with these limits,
+ * up to one that has to wait, or to be parsed anew. Returns how many bytes are done with.
+ */
+static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
+                        const struct yn_request_limits *limits)
 {
     struct loop *loop = conn->loop;
     struct batch *batch = &loop->batch;
-    size_t at = 0;
+    size_t at = 0, i = 0;
+    bool is_stale = false;
     batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
-    for (size_t i = 0; i < batch->n; i++) {
+    for (; i < batch->n; i++) {
         struct yn_request *request = &batch->request[i];
-        if (i > 0 && has_to_wait(conn, slice_end_ns)) {
-            yn_request_next(&conn->request); /* it is parsed again, behind this one */
+        if (i > 0 && (is_stale || has_to_wait(conn, slice_end_ns)))
             break;
-        }
         if (request->argc > 0) {
             dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
             merge_push(conn);
+            is_stale = have_limits_changed(conn, limits);
         }
         at += request->used;
     }
+    if (is_stale || i < batch->n)
+        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
     dispatch_settle_time(loop);
     batch_drop(batch);
     return at;
@@ -364,12 +383,13 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
             conn->has_more = true;
             break;
         }
-        enum yn_request_status status = parse(conn, data + at, len - at);
+        struct yn_request_limits limits = limits_of(conn);
+        enum yn_request_status status = parse(conn, data + at, len - at, &limits);
         if (status == YN_REQUEST_ERROR)
             reply_protocol_error(conn);
         if (status != YN_REQUEST_DONE)
             break;
-        at += run_batch(conn, data + at, slice_end_ns);
+        at += run_batch(conn, data + at, slice_end_ns, &limits);
     }
     /* Nothing that follows a request to close is looked at. */
     return conn->closes_when_flushed ? len : at;

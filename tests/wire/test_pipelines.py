@@ -6,6 +6,10 @@ of date: members moved, removed and added, keys deleted and made anew. Both runs
 import os
 import random
 
+import pytest
+
+from resp import encode
+
 SEED = int(os.environ.get("YN_SEED", "20261130"))
 MEMBERS = 7000
 PIPELINES = 150
@@ -83,3 +87,38 @@ def test_as_one_by_one(start):
             expected = b"".join(single.raw(*words) for words in pipeline)
             got = piped.batch(pipeline)
             assert got == expected, f"pipeline {n} of seed {SEED}: {pipeline}"
+
+
+MANY_WORDS = encode("ZMSCORE", "big", *"abcdefghijkl")
+LONG_WORD = encode("ECHO", "e" * 20_000)
+
+
+@pytest.mark.parametrize(
+    "change, behind, answer",
+    [
+        (["RESET"], MANY_WORDS, b"unauthenticated multibulk length"),
+        (["RESET"], MANY_WORDS[:5], b"unauthenticated multibulk length"),
+        (["RESET"], LONG_WORD, b"unauthenticated bulk length"),
+        (["RESET"], LONG_WORD[:50], b"unauthenticated bulk length"),
+        (["CONFIG", "SET", "proto-max-bulk-len", "1mb"],
+         b"*2\r\n$4\r\nECHO\r\n$1048577\r\nabc", b"invalid bulk length"),
+    ],
+    ids=["words", "half-words", "bulk", "half-bulk", "config"],
+)
+@pytest.mark.parametrize("n_between", [0, 3, 13, 14, 15, 16, 40])
+def test_limits_that_change(start, change, behind, answer, n_between):
+    """What stands behind a command that changes the limits of requests is parsed with the
+    new ones, though it may have been parsed ahead; in one piece and in two."""
+    server = start.subject("--requirepass", "pw")
+    parts = [encode("PING")] * n_between + [encode(*change), behind]
+    for pieces in ([b"".join(parts)], [b"".join(parts[:-1]), behind]):
+        with server.connect() as conn:
+            assert conn.command("AUTH", "pw") == b"OK"
+            assert conn.command("CONFIG", "SET", "proto-max-bulk-len", "512mb") == b"OK"
+            for i, piece in enumerate(pieces):
+                conn.send(piece)
+                if i + 1 < len(pieces):
+                    assert [conn.read() for _ in range(n_between)] == [b"PONG"] * n_between
+                    assert conn.read() in (b"RESET", b"OK")
+            got = conn.receive_until_closed()
+            assert got.endswith(b"-ERR Protocol error: " + answer + b"\r\n")
