@@ -59,6 +59,7 @@ struct yn_search {
     /* the results that yn_search_next_hits has handed out last */
     struct yn_bytes hit_wire[YN_HITS_MAX];
     double hit_m[YN_HITS_MAX];
+    uint64_t hit_parts[YN_HITS_MAX];
 };
 
 /* Makes room in one of the search's arrays. False, nothing changed, when out of memory.
