@@ -586,12 +586,13 @@ static bool kernel_round(const double *distance_m, size_t n, double parts_per_m,
         double parts = distance_m[i] * parts_per_m, sum = parts + 0x1.8p52;
         double slack = yn_distance_slack_m(distance_m[i]) * parts_per_m + parts * 1e-15;
         double off = fabs(parts - (sum - 0x1.8p52)) + slack;
-        bool is_sure = (off < 0.5) & (parts < PARTS_MAX);
+        off = parts < PARTS_MAX ? off : 1;
         uint64_t bits;
         memcpy(&bits, &sum, sizeof bits);
-        out_parts[i] = is_sure ? bits & 0x0007ffffffffffff : YN_PARTS_OPEN;
-        open |= out_parts[i];
+        out_parts[i] = off < 0.5 ? bits & 0x0007ffffffffffff : YN_PARTS_OPEN;
     }
+    for (size_t i = 0; i < n; i++)
+        open |= out_parts[i];
     return open >> 63 == 0;
 }
 
