@@ -65,8 +65,10 @@ static size_t take_masked(const uint64_t *mask, size_t last, size_t *i,
             at = (at / 64 + 1) * 64;
             continue;
         }
-        at += (size_t)__builtin_ctzll(word);
-        out_numbers[n++] = (uint8_t)at++; /* a mask has no bit from `last` on */
+        for (size_t first = at; word != 0 && n < YN_HITS_MAX; word &= word - 1) {
+            at = first + (size_t)__builtin_ctzll(word);
+            out_numbers[n++] = (uint8_t)at++; /* a mask has no bit from `last` on */
+        }
     }
     *i = at;
     return n;

@@ -509,10 +509,11 @@ static inline double near_cos(double x)
     return 1 + z * c;
 }
 
-/* asin(t) for t^2 <= 2 HALF_MAX^2: Taylor, the rest below 7e-15 of it. */
-static inline double near_arcsine(double t)
+/* asin of the root of z for z <= 2 HALF_MAX^2: Taylor, the rest below 7e-15 of it. The
+ * series does not wait for the root. */
+static inline double near_arcsine(double z)
 {
-    double z = t * t;
+    double t = sqrt(z);
     double p = 0.01396484375;
     p = p * z + 0.017352764423076924;
     p = p * z + 0.022372159090909092;
@@ -547,7 +548,7 @@ static void measure_near(const struct yn_region *region, const struct yn_leaf *l
         double sy = near_sin(y), sx = near_sin(x), twice = 2 * sy;
         double cos_lat = cos0 * (1 - twice * sy) - sin0 * (twice * near_cos(y));
         double a = sy * sy + cos0 * cos_lat * (sx * sx);
-        out_m[i] = 2 * YN_EARTH_RADIUS_M * near_arcsine(sqrt(a));
+        out_m[i] = 2 * YN_EARTH_RADIUS_M * near_arcsine(a);
     }
 }
 
