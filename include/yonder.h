@@ -354,11 +354,16 @@ YN_API bool yn_search_next_run(struct yn_search *search, struct yn_run *out_run)
  * a RESP bulk string, and distances as yn_search_next gives them. The arrays are the
  * search's, and good until it is asked again. Returns false, with n 0, when there are no
  * more. May be mixed with yn_search_next.
+ *
+ * `parts` is NULL or holds what is printed of them: distance_m / rounding_unit_m * 10^4,
+ * rounded to an integer; YN_PARTS_OPEN where that is left to be computed.
  */
+#define YN_PARTS_OPEN UINT64_MAX
 struct yn_hits {
     size_t n;
     const struct yn_bytes *wire;
     const double *distance_m;
+    const uint64_t *parts;
 };
 YN_API bool yn_search_next_hits(struct yn_search *search, struct yn_hits *out_hits);
 

@@ -62,13 +62,15 @@ static bool step_hits(struct geo_job *job, struct host *h, size_t budget)
 static bool step_distances(struct geo_job *job, struct host *h, size_t budget)
 {
     struct yn_hits hits;
-    for (size_t sent = 0; sent < budget || sent == 0;) {
+    size_t sent = 0;
+    do {
         if (!yn_search_next_hits(job->search, &hits))
             return true;
-        host_reply_hits(h, &hits, job->unit_m);
-        for (size_t i = 0; i < hits.n; i++)
-            sent += hits.wire[i].len + BULK_WIRE_LEN;
-    }
+        size_t len = host_reply_hits(h, &hits, job->unit_m);
+        if (len == 0) /* out of memory: the reply is lost, whatever follows */
+            len = budget;
+        sent += len;
+    } while (sent < budget);
     return false;
 }
 

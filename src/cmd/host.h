@@ -45,8 +45,8 @@ void host_reply_distance(struct host *h, double distance);
  * come in several parts of 0 members. */
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n);
 /* Results with their distances in the unit: for each an array of the member and of what
- * host_reply_distance writes. */
-void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m);
+ * host_reply_distance writes. Returns the number of bytes, 0 when out of memory. */
+size_t host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m);
 /* True for RESP3 clients: only for replies whose *shape* differs by version
  * (score pairs nested or flat), never for how a value is written. */
 bool host_reply_nests_pairs(struct host *h);

@@ -45,6 +45,16 @@ struct yn_kernel {
      * Returns the number of bits set. */
     size_t (*test)(const struct yn_region *region, const struct yn_leaf *leaf,
                    uint64_t *out_mask);
+    /* Distances in metres of a leaf's entries from the region's centre, good to
+     * yn_distance_slack_m. Has YN_LEAF_ENTRIES_MAX + 1 elements to write to; those behind
+     * the entries' own are left undefined. */
+    void (*measure)(const struct yn_region *region, const struct yn_leaf *leaf,
+                    double *out_m);
+    /* The integers that exact distances round to, in parts of a metre (the last of the
+     * four decimals that are printed), from distances good to yn_distance_slack_m; or
+     * YN_PARTS_OPEN, where that is not good enough. Returns whether it is for all. */
+    bool (*round)(const double *distance_m, size_t n, double parts_per_m,
+                  uint64_t *out_parts);
 };
 
 extern const struct yn_kernel yn_kernel_scalar, yn_kernel_avx2, yn_kernel_avx512;

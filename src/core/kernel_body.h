@@ -7,6 +7,8 @@
  * makes vector code of them (-O3). One source, so that all sets decide alike. Fused
  * multiply-adds are off (-ffp-contract=off): a result does not depend on the set.
  *
+ * The kernels.
+ *
  * overlap, and the entries in a cover: integers only. A shape's cover (region.h) leaves
  * nothing out that is in the shape; what is not in it needs no test, and where few
  * entries of a leaf are, these are tested by themselves, in doubles.
@@ -35,6 +37,10 @@
  *
  * in doubles: sin^2 from the Taylor series of sin to x^21 (error below 2e-18
  * up to pi/2), the cosine of a latitude from 1 - 2 sin^2(lat/2).
+ *
+ * measure: distances in doubles, from offsets of cells where the half-angles are at most
+ * HALF_MAX, which saves the decoding and most terms of the series. round: what is printed
+ * of distances, where their slack leaves no doubt.
  */
 #include <math.h>
 
@@ -486,6 +492,143 @@ static bool test_box_float(const struct yn_region *region, const struct yn_leaf 
     return true;
 }
 
+/* ---- distances of a leaf ---- */
+
+/* Offsets of all entries from the frame's base, to whole vectors of doubles with entries
+ * at the base. Returns their number. */
+static size_t offsets_of(const struct yn_leaf *leaf, const struct frame *frame,
+                         double *out_lat, double *out_lon)
+{
+    const size_t n = leaf->head.n, step = KERNEL_STEP / 8;
+    const uint16_t *narrow = (const uint16_t *)(const void *)leaf->data;
+    const uint32_t *wide = (const uint32_t *)(const void *)leaf->data;
+    if (leaf->head.format == YN_LEAF_NARROW) {
+        for (size_t i = 0; i < n; i++)
+            out_lat[i] = narrow[i];
+        for (size_t i = 0; i < n; i++)
+            out_lon[i] = narrow[n + i];
+    } else {
+        for (size_t i = 0; i < n; i++)
+            out_lat[i] = (int32_t)wide[i] - frame->base_lat;
+        for (size_t i = 0; i < n; i++)
+            out_lon[i] = (int32_t)wide[n + i] - frame->base_lon;
+    }
+    size_t n_filled = (n + step - 1) / step * step;
+    for (size_t i = n; i < n_filled; i++)
+        out_lat[i] = out_lon[i] = 0;
+    return n_filled;
+}
+
+/* sin(x) for |x| <= HALF_MAX: Taylor, the rest below 2e-17 of it. */
+static inline double near_sin(double x)
+{
+    double z = x * x;
+    double s = 2.755731922398589e-06;
+    s = s * z - 0.0001984126984126984;
+    s = s * z + 0.008333333333333333;
+    s = s * z - 0.1666666666666667;
+    return x + x * z * s;
+}
+
+/* cos(x) for |x| <= HALF_MAX: the rest is below 2e-16. */
+static inline double near_cos(double x)
+{
+    double z = x * x;
+    double c = 2.48015873015873e-05;
+    c = c * z - 0.001388888888888889;
+    c = c * z + 0.041666666666666664;
+    c = c * z - 0.5;
+    return 1 + z * c;
+}
+
+/* asin of the root of z for z <= 2 HALF_MAX^2: Taylor, the rest below 7e-15 of it. The
+ * series does not wait for the root. */
+static inline double near_arcsine(double z)
+{
+    double t = sqrt(z);
+    double p = 0.01396484375;
+    p = p * z + 0.017352764423076924;
+    p = p * z + 0.022372159090909092;
+    p = p * z + 0.030381944444444444;
+    p = p * z + 0.044642857142857144;
+    p = p * z + 0.075;
+    p = p * z + 0.16666666666666666;
+    return t + t * z * p;
+}
+
+/* Half-angles count from the base, as exact as the decoded positions are; the rest is the
+ * haversine in doubles, with series that are as short as these angles allow. */
+static void measure_near(const struct yn_region *region, const struct yn_leaf *leaf,
+                         const struct frame *frame, double *out_m)
+{
+    const double lat_factor = YN_LAT_SPAN_DEG / YN_CELL_AXIS_MAX * YN_HALF_RAD_PER_DEG;
+    const double lon_factor = YN_LON_SPAN_DEG / YN_CELL_AXIS_MAX * YN_HALF_RAD_PER_DEG;
+    const struct yn_point center = region->shape.center;
+    const double cos0 = region->cos_lat, sin0 = region->sin_lat;
+    double lon_deg = yn_cell_lon_deg((uint32_t)frame->base_lon) - center.lon;
+    if (lon_deg > 180)
+        lon_deg -= 360; /* the short way is over the antimeridian */
+    else if (lon_deg < -180)
+        lon_deg += 360;
+    const double base_x = lon_deg * YN_HALF_RAD_PER_DEG;
+    const double base_y =
+        (yn_cell_lat_deg((uint32_t)frame->base_lat) - center.lat) * YN_HALF_RAD_PER_DEG;
+    double lat[N_MAX], lon[N_MAX];
+    size_t n = offsets_of(leaf, frame, lat, lon);
+    for (size_t i = 0; i < n; i++) {
+        double y = base_y + lat[i] * lat_factor, x = base_x + lon[i] * lon_factor;
+        double sy = near_sin(y), sx = near_sin(x), twice = 2 * sy;
+        double cos_lat = cos0 * (1 - twice * sy) - sin0 * (twice * near_cos(y));
+        double a = sy * sy + cos0 * cos_lat * (sx * sx);
+        out_m[i] = 2 * YN_EARTH_RADIUS_M * near_arcsine(a);
+    }
+}
+
+static void kernel_measure(const struct yn_region *region, const struct yn_leaf *leaf,
+                           double *out_m)
+{
+    if (leaf->head.format != YN_LEAF_GENERAL) {
+        struct frame frame;
+        frame_of(region, leaf, &frame);
+        if (frame.half_max <= HALF_MAX) {
+            measure_near(region, leaf, &frame, out_m);
+            return;
+        }
+    }
+    struct yn_positions at;
+    double a[N_MAX];
+    kernel_decode(leaf, &at);
+    kernel_haversine(region, &at, leaf->head.n, a);
+    kernel_distances(a, leaf->head.n, out_m);
+}
+
+/* From here on a double has no quarters, which the nearest integer needs. */
+#define PARTS_MAX 0x1p50
+
+/*
+ * Every distance within the slack rounds to the same integer, unless its parts lie near
+ * the middle between two. The printer divides by the unit and multiplies by 10^4, here is
+ * one product with a rounded factor: together less than 5e-16 of the parts apart. Adding
+ * 1.5 * 2^52 leaves no bits for a fraction, and the integer in the lowest ones.
+ */
+static bool kernel_round(const double *distance_m, size_t n, double parts_per_m,
+                         uint64_t *out_parts)
+{
+    uint64_t open = 0;
+    for (size_t i = 0; i < n; i++) {
+        double parts = distance_m[i] * parts_per_m, sum = parts + 0x1.8p52;
+        double slack = yn_distance_slack_m(distance_m[i]) * parts_per_m + parts * 1e-15;
+        double off = fabs(parts - (sum - 0x1.8p52)) + slack;
+        off = parts < PARTS_MAX ? off : 1;
+        uint64_t bits;
+        memcpy(&bits, &sum, sizeof bits);
+        out_parts[i] = off < 0.5 ? bits & 0x0007ffffffffffff : YN_PARTS_OPEN;
+    }
+    for (size_t i = 0; i < n; i++)
+        open |= out_parts[i];
+    return open >> 63 == 0;
+}
+
 /* ---- the test ---- */
 
 static bool settle(const struct yn_region *region, const struct yn_leaf *leaf, size_t i)
@@ -654,6 +797,6 @@ static size_t kernel_test(const struct yn_region *region, const struct yn_leaf *
 }
 
 const struct yn_kernel KERNEL_TABLE = {
-    KERNEL_NAME,   kernel_overlap,   kernel_relate,    kernel_bounds,
-    kernel_decode, kernel_haversine, kernel_distances, kernel_test,
+    KERNEL_NAME,      kernel_overlap,   kernel_relate, kernel_bounds,  kernel_decode,
+    kernel_haversine, kernel_distances, kernel_test,   kernel_measure, kernel_round,
 };

@@ -2,7 +2,7 @@
  * measure.c: distances of results.
  *
  * The exact distance takes six calls of the C library. The kernels give all distances of
- * a leaf at once, some twenty times faster, and good to yn_distance_slack_m; that is
+ * a leaf at once, ten to twenty times faster, and good to yn_distance_slack_m; that is
  * enough wherever a decision is not close: for the order of two results further apart,
  * and for the four decimals of a printed distance unless it lies near the middle between
  * two.
@@ -26,12 +26,7 @@ double yn_leaf_distance_m(const struct yn_leaf *leaf, size_t i, struct yn_point 
 double yn_search_measure(struct yn_search *search, const struct yn_leaf *leaf, size_t i)
 {
     if (search->measured != leaf) {
-        struct yn_positions positions;
-        double a[YN_LEAF_ENTRIES_MAX + 1];
-        const struct yn_kernel *kernel = yn_kernel();
-        kernel->decode(leaf, &positions);
-        kernel->haversine(&search->region, &positions, leaf->head.n, a);
-        kernel->distances(a, leaf->head.n, search->measured_m);
+        yn_kernel()->measure(&search->region, leaf, search->measured_m);
         search->measured = leaf;
     }
     return search->measured_m[i];

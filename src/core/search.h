@@ -58,6 +58,7 @@ struct yn_search {
     /* the results that yn_search_next_hits has handed out last */
     struct yn_bytes hit_wire[YN_HITS_MAX];
     double hit_m[YN_HITS_MAX];
+    uint64_t hit_parts[YN_HITS_MAX];
 };
 
 /* As yn_mem_grow, for an array that begins in memory that is not the allocator's. */

@@ -196,15 +196,36 @@ static inline char *put_wire(char *to, const struct yn_bytes *wire)
     return to + len;
 }
 
-/* "$7\r\n12.3456\r\n" */
-static inline char *put_distance(char *to, double distance)
+/* From here on a number has more than eight digits before the point. */
+#define PARTS_MAX UINT64_C(1000000000000)
+
+/* "$7\r\n12.3456\r\n", from the number times 10^4 below PARTS_MAX. Writes up to 21 bytes.
+ */
+static inline char *put_parts(char *to, uint64_t parts)
 {
-    double product = distance * 10000.0;
-    if (product >= 0 && product < 99999999) { /* the length has one digit */
-        size_t len = yn_digits_put_fixed4(to + 4, (uint32_t)yn_digits_round(product));
+    if (parts < 100000000) { /* the length has one digit */
+        size_t len = yn_digits_put_fixed4(to + 4, (uint32_t)parts);
         yn_digits_store4(to, '$' | (uint32_t)('0' + len) << 8 | UINT32_C(0x0a0d) << 16);
         return to + 4 + len + 2;
     }
+    /* five to eight digits before the point: the length is 10 to 13 */
+    uint32_t whole = (uint32_t)(parts / 10000), fraction = (uint32_t)(parts % 10000);
+    uint64_t eight = yn_digits_eight(whole);
+    size_t n_zeros = (size_t)__builtin_ctzll(eight) / 8, len = 13 - n_zeros;
+    yn_digits_store8(to, '$' | '1' << 8 | (uint64_t)('0' + len - 10) << 16 |
+                             UINT64_C(0x0a0d) << 24);
+    yn_digits_store8(to + 5, (eight | YN_DIGITS_ASCII) >> 8 * n_zeros);
+    yn_digits_store8(to + len,
+                     '.' | (uint64_t)yn_digits_load(yn_digits_fours[fraction]) << 8 |
+                         UINT64_C(0x0a0d) << 40);
+    return to + 5 + len + 2;
+}
+
+static char *put_distance(char *to, double distance)
+{
+    double product = distance * 10000.0;
+    if (product >= 0 && product < 999999999999) /* and no more when rounded */
+        return put_parts(to, yn_digits_round(product));
     char text[YN_NUM_TEXT_MAX];
     size_t len = yn_num_format_distance(distance, text);
     return put_crlf(put_bytes(put_header(to, '$', len), text, len));
@@ -224,7 +245,10 @@ void yn_write_hits(struct yn_buf *out, const struct yn_hits *hits, double unit_m
     for (size_t i = 0; i < hits->n; i++) {
         memcpy(to, "*2\r\n", 4);
         to = put_wire(to + 4, &hits->wire[i]);
-        to = put_distance(to, hits->distance_m[i] / unit_m);
+        if (hits->parts != NULL && hits->parts[i] < PARTS_MAX)
+            to = put_parts(to, hits->parts[i]);
+        else
+            to = put_distance(to, hits->distance_m[i] / unit_m);
     }
     set_end(out, to);
 }

@@ -155,9 +155,11 @@ void host_reply_distance(struct host *h, double distance)
                  distance < SHORT_DISTANCE);
 }
 
-void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
+size_t host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
 {
+    size_t before = h->out->len;
     yn_write_hits(h->out, hits, unit_m);
+    return h->out->len - before;
 }
 
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)

@@ -33,7 +33,7 @@ struct cell {
 
 /* The largest share of a bound that was used up. */
 struct used {
-    double float_a, float_lat, double_a, distance, sin_squared, arcsine;
+    double float_a, float_lat, double_a, distance, near_distance, sin_squared, arcsine;
 };
 
 static struct rng rng;
@@ -393,6 +393,16 @@ static void watch_floats(const struct yn_region *region, const struct yn_leaf *l
     }
 }
 
+/* Whether distances to the leaf's entries are measured from its offsets. */
+static bool is_leaf_near(const struct yn_region *region, const struct yn_leaf *leaf)
+{
+    struct frame frame;
+    if (leaf->head.format == YN_LEAF_GENERAL)
+        return false;
+    frame_of(region, leaf, &frame);
+    return frame.half_max <= HALF_MAX;
+}
+
 /* Measured distances: their error, and the four decimals and the order made of them. */
 static void watch_distances(const struct yn_region *region, const struct yn_leaf *leaf,
                             const struct cell *cells)
@@ -400,9 +410,13 @@ static void watch_distances(const struct yn_region *region, const struct yn_leaf
     static const double units[] = {1, 1000, 0.3048, 1609.34};
     static struct yn_search search;
     struct yn_positions at;
-    double a[N_MAX], metres[N_MAX];
+    double a[N_MAX], metres[N_MAX], near_m[N_MAX];
+    uint64_t parts[N_MAX];
     size_t n = leaf->head.n;
+    bool is_near = is_leaf_near(region, leaf);
     search.region = *region;
+    kernel_measure(region, leaf, near_m);
+    kernel_round(near_m, n, 1e4 / units[n % 4], parts);
     kernel_decode(leaf, &at);
     kernel_haversine(region, &at, n, a);
     kernel_distances(a, n, metres);
@@ -416,6 +430,11 @@ static void watch_distances(const struct yn_region *region, const struct yn_leaf
         if (metres[i] < 18.2e6)
             is_right &=
                 note(&used.distance, metres[i] - right_m, yn_distance_slack_m(metres[i]));
+        if (near_m[i] < 18.2e6)
+            is_right &= note(is_near ? &used.near_distance : &used.distance,
+                             near_m[i] - right_m, yn_distance_slack_m(near_m[i]));
+        is_right &= parts[i] == YN_PARTS_OPEN ||
+                    parts[i] == (uint64_t)llrint(right_m / units[n % 4] * 10000);
         judge(is_right, "measured", region, cells[i]);
         search.query.rounding_unit_m = units[i % 4];
         double refined_m = yn_search_refine(&search, leaf, i, metres[i]);
@@ -558,9 +577,9 @@ static void report(void)
     printf("tested in floats: %llu cells, %.1f %% of them in the band\n", n_in_floats,
            100 * (double)n_in_band / (double)n_in_floats);
     printf("largest share of a bound: float a %.3f, float latitude %.3f, double a %.3f, "
-           "distance %.3f, sin^2 %.3f, arcsine %.3f\n",
-           used.float_a, used.float_lat, used.double_a, used.distance, used.sin_squared,
-           used.arcsine);
+           "distance %.3f, from offsets %.3f, sin^2 %.3f, arcsine %.3f\n",
+           used.float_a, used.float_lat, used.double_a, used.distance, used.near_distance,
+           used.sin_squared, used.arcsine);
 }
 
 int main(int argc, char **argv)

@@ -347,9 +347,11 @@ void host_reply_distance(struct host *h, double distance)
     yn_write_bulk(&h->reply, (struct yn_bytes){text, len});
 }
 
-void host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
+size_t host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m)
 {
+    size_t before = h->reply.len;
     yn_write_hits(&h->reply, hits, unit_m);
+    return h->reply.len - before;
 }
 
 void host_reply_wire(struct host *h, struct yn_bytes wire, size_t n)

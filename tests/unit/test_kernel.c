@@ -154,6 +154,44 @@ static void compare_test(const struct yn_leaf *leaf, const struct yn_region *reg
     }
 }
 
+/* measure and round: the same bits from all, and right. */
+static void compare_rounding(const struct yn_leaf *leaf, const struct yn_region *region,
+                             bool is_at_end)
+{
+    static const double units[] = {1, 1000, 0.3048, 1609.34};
+    size_t n = leaf->head.n, n_open = 0;
+    double unit_m = units[rng_below(&rng, 4)];
+    double *metres = place(OUT_1, is_at_end, (YN_LEAF_ENTRIES_MAX + 1) * sizeof *metres);
+    double *from = place(IN_1, is_at_end, n * sizeof *from);
+    uint64_t *parts = place(OUT_2, is_at_end, n * sizeof *parts);
+    double first_m[YN_LEAF_ENTRIES_MAX];
+    uint64_t first_parts[YN_LEAF_ENTRIES_MAX];
+    for (size_t k = 0; k < n_kernels; k++) {
+        kernels[k]->measure(region, leaf, metres);
+        memcpy(from, metres, n * sizeof *from);
+        bool is_sure = kernels[k]->round(from, n, 1e4 / unit_m, parts);
+        if (k == 0) {
+            memcpy(first_m, metres, n * sizeof *metres);
+            memcpy(first_parts, parts, n * sizeof *parts);
+        }
+        assert_memory_equal(metres, first_m, n * sizeof *metres);
+        assert_memory_equal(parts, first_parts, n * sizeof *parts);
+        n_open = 0;
+        for (size_t i = 0; i < n; i++)
+            n_open += parts[i] == YN_PARTS_OPEN;
+        assert_true(is_sure == (n_open == 0));
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t lat, lon;
+        yn_leaf_cell(leaf, i, &lat, &lon);
+        struct yn_point p = {yn_cell_lon_deg(lon), yn_cell_lat_deg(lat)};
+        double right_m = yn_distance_m(region->shape.center, p);
+        assert_true(fabs(metres[i] - right_m) <= yn_distance_slack_m(metres[i]));
+        assert_true(parts[i] == YN_PARTS_OPEN ||
+                    parts[i] == (uint64_t)llrint(right_m / unit_m * 10000));
+    }
+}
+
 /* decode, haversine and distances: the same bits from all. */
 static void compare_measures(const struct yn_leaf *leaf, const struct yn_region *region,
                              bool is_at_end)
@@ -196,6 +234,7 @@ static void compare_leaf(const struct yn_leaf *leaf, bool is_at_end)
     make_regions(center, pow(10, rng_between(&rng, 0, 5.5)), regions);
     compare_test(leaf, regions, is_at_end);
     compare_measures(leaf, &regions[rng_below(&rng, 3)], is_at_end);
+    compare_rounding(leaf, &regions[rng_below(&rng, 3)], is_at_end);
 }
 
 static void leaves_of_every_size(void **state)

@@ -4,6 +4,7 @@
  */
 #include "resp/write.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -230,10 +231,40 @@ static void test_allocation_failure(void **state)
 static void test_hits(void **state)
 {
     (void)state;
-    static const double distances[] = {
-        0,        0.00005,    0.4,        9.99995,    9.99996,   12.3456,    99.99994,
-        999.9999, 1000,       9999.9998,  9999.99989, 9999.9999, 9999.99991, 9999.99996,
-        10000,    99999.9999, 1234567.89, 20015086.7, 1e15,      1e40,       6e7};
+    static const double distances[] = {0,
+                                       0.00005,
+                                       0.4,
+                                       9.99995,
+                                       9.99996,
+                                       12.3456,
+                                       99.99994,
+                                       999.9999,
+                                       1000,
+                                       9999.9998,
+                                       9999.99989,
+                                       9999.9999,
+                                       9999.99991,
+                                       9999.99996,
+                                       10000,
+                                       99999.9999,
+                                       1234567.89,
+                                       20015086.7,
+                                       1e15,
+                                       1e40,
+                                       6e7,
+                                       3048,
+                                       3047.99999,
+                                       30479.9999,
+                                       30480,
+                                       304800,
+                                       3047999.99,
+                                       3048000,
+                                       30479999,
+                                       30479999.99999,
+                                       30479999.999992,
+                                       30480000,
+                                       30480000.0001,
+                                       1e9};
     enum { N = sizeof distances / sizeof distances[0] };
     struct yn_buf out, wire, want;
     yn_buf_init(&out);
@@ -253,11 +284,19 @@ static void test_hits(void **state)
             size_t n = yn_num_format_distance(distances[i] / 0.3048, text);
             yn_write_bulk(&want, (struct yn_bytes){text, n});
         }
-        struct yn_hits hits = {N, wires, distances};
-        yn_write_hits(&out, &hits, 0.3048);
-        assert_int_equal(out.len, want.len);
-        assert_memory_equal(out.data, want.data, want.len);
-        yn_buf_clear(&out); /* so that a write beyond the room taken is noticed */
+        uint64_t parts[N];
+        for (size_t i = 0; i < N; i++) {
+            double product = distances[i] / 0.3048 * 10000;
+            parts[i] = len % 3 == i % 3 || product > 1e15 ? YN_PARTS_OPEN
+                                                          : (uint64_t)llrint(product);
+        }
+        for (int way = 0; way < 2; way++) {
+            struct yn_hits hits = {N, wires, distances, way == 0 ? NULL : parts};
+            yn_write_hits(&out, &hits, 0.3048);
+            assert_int_equal(out.len, want.len);
+            assert_memory_equal(out.data, want.data, want.len);
+            yn_buf_clear(&out); /* so that a write beyond the room taken is noticed */
+        }
     }
     yn_buf_clear(&wire);
     yn_buf_clear(&want);
