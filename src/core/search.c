@@ -18,7 +18,7 @@
  * its pieces are put into the order of the cells; the keys between the cells, where those
  * servers lose members, come last, ascending. With a limit that would plan too much:
  * there the walk is made for each range of keys, one after the other, until there are
- * enough.
+ * enough; unless the shape is so small that all of it is little.
  *
  * Sorted order. Without a limit: the same walk over everything, then distances and a
  * sort. With a limit: best-first search (nearest.c), unless `any` asks for the first
@@ -536,22 +536,87 @@ static enum yn_status sort_plan(struct yn_search *search)
 
 /* ---- interface ---- */
 
+/* Where no more results than these are expected, a search with a limit is planned as one
+ * without, and given up when there are more. */
+static size_t few_results(size_t limit)
+{
+    return 64 + 4 * limit;
+}
+
+/* How many entries the cover would hold if all were spread evenly, times the density of
+ * where people look, by experience. */
+#define DENSITY 8
+
+static double expect_results(const struct yn_region *region, const struct yn_view *view)
+{
+    const struct yn_rect *cover = &region->cover;
+    double lat = (double)(cover->lat_max - cover->lat_min) / YN_CELL_AXIS_MAX;
+    double lon = (double)(cover->lon_max - cover->lon_min) / YN_CELL_AXIS_MAX;
+    return DENSITY * (double)view->count * (lat < 1 ? lat : 1) * (lon < 1 ? lon : 1);
+}
+
+/* Plans all results when there are few: *out_done. */
+static enum yn_status plan_few(struct yn_search *search, const struct yn_view *view,
+                               size_t limit, bool *out_done)
+{
+    size_t most = few_results(limit);
+    *out_done = expect_results(&search->region, view) < (double)most;
+    if (!*out_done)
+        return YN_OK;
+    enum yn_status status = walk_keys(search, view, 0, UINT64_MAX, most);
+    if (status == YN_OK && search->n_results >= most) {
+        search->n_picks = search->n_masks = search->n_results = 0;
+        *out_done = false;
+    }
+    return status;
+}
+
+/* Drops all but the first results of a plan. */
+static void keep_first(struct yn_search *search, size_t limit)
+{
+    const struct yn_leaf *leaf;
+    size_t i;
+    if (search->n_results <= limit)
+        return;
+    for (size_t n = 0; n < limit; n++)
+        next_entry(search, &leaf, &i);
+    search->picks[search->at_pick].last = (uint16_t)search->at_entry;
+    search->n_picks = search->at_pick + 1;
+    search->n_results = limit;
+    search->at_pick = search->at_entry = 0;
+}
+
+/* Plans a search with a limit that is less than all entries. */
+static enum yn_status plan_limited(struct yn_search *search, const struct yn_view *view,
+                                   size_t limit)
+{
+    const struct yn_query *query = &search->query;
+    bool in_cells = query->any || query->order == YN_ORDER_CELLS, is_done;
+    enum yn_status status = plan_few(search, view, limit, &is_done);
+    if (status == YN_OK && is_done && in_cells) {
+        status = order_plan(search);
+        keep_first(search, limit);
+    } else if (status == YN_OK && !is_done) {
+        status =
+            in_cells ? walk_cells(search, view, limit) : yn_search_nearest(search, view);
+    }
+    if (status != YN_OK || query->order == YN_ORDER_CELLS || search->is_ranked)
+        return status;
+    status = sort_plan(search);
+    if (search->n_ranked > limit)
+        search->n_ranked = search->n_results = limit;
+    return status;
+}
+
 static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
 {
     const struct yn_query *query = &search->query;
-    size_t limit = query->limit < view->count ? query->limit : 0; /* 0: none */
-    enum yn_status status;
-    if (limit > 0 && (query->any || query->order == YN_ORDER_CELLS))
-        status = walk_cells(search, view, limit);
-    else if (limit > 0)
-        return yn_search_nearest(search, view);
-    else
-        status = walk_all(search, view);
+    if (query->limit > 0 && query->limit < view->count)
+        return plan_limited(search, view, query->limit);
+    enum yn_status status = walk_all(search, view);
     if (status != YN_OK)
         return status;
-    if (query->order != YN_ORDER_CELLS)
-        return sort_plan(search);
-    return limit > 0 ? YN_OK : order_plan(search);
+    return query->order == YN_ORDER_CELLS ? order_plan(search) : sort_plan(search);
 }
 
 enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,

@@ -196,44 +196,64 @@ static void work_follows_the_edge(void **state)
 }
 
 /* With ANY the first ones of the unsorted order come, put into the order asked for. */
+static void compare_any(const struct yn_zset *set, const struct yn_query *all,
+                        size_t limit)
+{
+    static bool is_expected[N_MEMBERS];
+    static size_t numbers[N_MEMBERS];
+    struct yn_search *unsorted, *some;
+    struct yn_hit hit;
+    size_t n = 0;
+    memset(is_expected, 0, sizeof is_expected);
+    assert_int_equal(yn_search_new(yn_zset_view(set), all, &unsorted), YN_OK);
+    for (; n < limit && yn_search_next(unsorted, &hit); n++) {
+        numbers[n] = strtoull(hit.member.data, NULL, 10);
+        is_expected[numbers[n]] = true;
+    }
+    yn_search_free(unsorted);
+    for (int order = YN_ORDER_CELLS; order <= YN_ORDER_DESC; order++) {
+        struct yn_query query = *all;
+        query.order = (enum yn_order)order;
+        query.limit = limit;
+        query.any = true;
+        assert_int_equal(yn_search_new(yn_zset_view(set), &query, &some), YN_OK);
+        assert_int_equal(yn_search_count(some), n);
+        double last = order == YN_ORDER_DESC ? INFINITY : 0;
+        for (size_t i = 0; yn_search_next(some, &hit); i++) {
+            size_t number = strtoull(hit.member.data, NULL, 10);
+            assert_true(is_expected[number]);
+            if (order == YN_ORDER_CELLS)
+                assert_int_equal(number, numbers[i]);
+            else
+                assert_true(order == YN_ORDER_DESC ? hit.distance_m <= last
+                                                   : hit.distance_m >= last);
+            last = hit.distance_m;
+        }
+        yn_search_free(some);
+    }
+}
+
+/* Circles of many results, and some about as large as what is tried as a whole. */
 static void any_takes_the_first_of_the_unsorted_order(void **state)
 {
     (void)state;
     static struct yn_point places[500];
+    static const double radii_m[] = {300000, 60000, 30000, 10};
     struct rng rng = {model_seed()};
     for (size_t i = 0; i < 500; i++)
         places[i] =
             (struct yn_point){rng_between(&rng, -8, 8), rng_between(&rng, 40, 50)};
     struct yn_zset *set = set_of(places, 500);
-    struct yn_query all = {
-        .shape = {.kind = YN_CIRCLE, .center = {1, 45}, .radius_m = 300000}};
-    struct yn_search *unsorted, *some;
-    struct yn_hit hit;
-    for (size_t limit = 1; limit < 3000; limit = limit * 3 + 1) {
-        static bool is_expected[N_MEMBERS];
-        memset(is_expected, 0, sizeof is_expected);
-        assert_int_equal(yn_search_new(yn_zset_view(set), &all, &unsorted), YN_OK);
-        for (size_t i = 0; i < limit && yn_search_next(unsorted, &hit); i++)
-            is_expected[strtoull(hit.member.data, NULL, 10)] = true;
-        yn_search_free(unsorted);
-        for (int order = YN_ORDER_CELLS; order <= YN_ORDER_DESC; order++) {
-            struct yn_query query = all;
-            query.order = (enum yn_order)order;
-            query.limit = limit;
-            query.any = true;
-            assert_int_equal(yn_search_new(yn_zset_view(set), &query, &some), YN_OK);
-            assert_int_equal(yn_search_count(some), limit);
-            double last = order == YN_ORDER_DESC ? INFINITY : 0;
-            while (yn_search_next(some, &hit)) {
-                assert_true(is_expected[strtoull(hit.member.data, NULL, 10)]);
-                if (order != YN_ORDER_CELLS)
-                    assert_true(order == YN_ORDER_DESC ? hit.distance_m <= last
-                                                       : hit.distance_m >= last);
-                last = hit.distance_m;
-            }
-            yn_search_free(some);
-        }
+    struct yn_query all = {.shape = {.kind = YN_CIRCLE}};
+    for (size_t i = 0; i < 12; i++) {
+        all.shape.center = i == 0 ? (struct yn_point){1, 45} : places[i];
+        all.shape.radius_m = radii_m[i % 4];
+        for (size_t limit = 1; limit < 3000; limit = limit * 3 + 1)
+            compare_any(set, &all, limit);
     }
+    compare_limits(set, all);
+    all.shape.radius_m = 60000;
+    compare_limits(set, all);
     yn_zset_free(set);
 }
 
