@@ -276,12 +276,12 @@ class TestCompare:
         assert circle["candidates"] == count["candidates"] > circle["hits"] > count["hits"] == 10
         assert 0 < count["points_tested"] <= 20000 and 1 <= count["leaves_visited"] < 200
         assert rows["worst-three-members"]["candidates"] == 3
-        assert rows["worst-three-members"]["points_tested"] == 0
+        assert rows["worst-three-members"]["points_tested"] == 3
         earth = rows["worst-whole-earth"]
         assert earth["hits"] == earth["candidates"] == 85318 and earth["points_tested"] == 0
         assert "candidates" not in rows["geopos"] and "points_tested" not in rows["geopos"]
         brief = (tmp_path / "brief").read_text()
-        assert "| worst-three-members | 3.000 | 3.000 | 0 |" in brief
+        assert "| worst-three-members | 3.000 | 3.000 | 3.000 |" in brief
         lines = [line for line in brief.splitlines() if line.startswith("|")]
         assert len(lines) == len(rows) + 2
         assert {line.count("|") for line in lines} == {9}
