@@ -343,8 +343,8 @@ static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
     return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
 }
 
-/* Bytes wait to be executed, and ask for a turn when that is possible; behind a request to
- * close they are not looked at. */
+/* Bytes wait to be executed, and ask for a turn when that is possible; behind a request
+ * to close they are not looked at. */
 static void note_waiting(struct conn *conn)
 {
     conn->has_more = !conn->closes_when_flushed;
