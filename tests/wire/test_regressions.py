@@ -351,8 +351,8 @@ def test_request_behind_a_large_message(start):
 @only_yonder
 @pytest.mark.parametrize("end", [encode("QUIT"), b"*x\r\n"], ids=["quit", "error"])
 def test_closing_for_a_slow_reader_takes_no_time(start, end):
-    """Bytes behind QUIT let the connection have a turn after the other until the client had
-    read all answers."""
+    """Bytes behind QUIT let the connection have one turn after the other until the client
+    had read all answers."""
     server = start.subject()
     with server.connect(receive_buffer=4096) as conn:
         assert conn.command("SET", "v", "x" * 900_000) == b"OK"
