@@ -343,6 +343,13 @@ static bool has_to_wait(const struct conn *conn, uint64_t slice_end_ns)
     return !can_execute(conn) || conn->loop->mono_ns > slice_end_ns;
 }
 
+/* Bytes wait to be executed, and ask for a turn when that is possible; behind a request
+ * to close they are not looked at. */
+static void note_waiting(struct conn *conn)
+{
+    conn->has_more = !conn->closes_when_flushed;
+}
+
 /* Runs the requests of the batch, which start at data and were parsed with these limits,
  * up to one that has to wait, or to be parsed anew. Returns how many bytes are done with.
  */
@@ -380,7 +387,7 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
     conn->has_more = false;
     while (at < len) {
         if (has_to_wait(conn, slice_end_ns)) {
-            conn->has_more = true;
+            note_waiting(conn);
             break;
         }
         struct yn_request_limits limits = limits_of(conn);
@@ -405,10 +412,14 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 
 static void execute_buffered(struct conn *conn)
 {
-    if (conn->in.len < conn->request.need) /* the rest of a batch, cut in an argument */
-        conn->has_more = false;
-    if (conn->in.len == 0 || conn->in.len < conn->request.need || !can_execute(conn))
+    if (conn->in.len == 0 || conn->in.len < conn->request.need) {
+        conn->has_more = false; /* nothing, or a request cut in an argument */
         return;
+    }
+    if (!can_execute(conn)) {
+        note_waiting(conn);
+        return;
+    }
     size_t used = execute(conn, conn->in.data, conn->in.len);
     if (conn->is_in_taken) {
         conn->is_in_taken = false;

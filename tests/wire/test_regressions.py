@@ -1,5 +1,6 @@
 """Faults that were found once, each with the right answer."""
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -304,3 +305,61 @@ def test_import_stops_a_broken_row_at_its_line(server, client, end):
     assert sorted(client.command("ZRANGE", "k", 0, -1)) == sorted(
         [b"c", b"d", b"h", b"l", b'm"n', b"o", b'p"q']
     )
+
+
+# ---- turns ---------------------------------------------------------------------------
+
+
+def cpu_s(server):
+    with open(f"/proc/{server.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@only_yonder
+def test_request_behind_a_large_message(start):
+    """The rest of a request that came while a message of more than 1 MB waited to be
+    written stayed unanswered until the client sent something else, if the kernel took the
+    message in one piece."""
+    server = start.subject("--client-output-buffer-limit", "pubsub 0 0 0")
+    with (
+        server.connect(tcp=True) as writer,
+        server.connect(tcp=True, resp=3, receive_buffer=8 * MB) as reader,
+    ):
+        reader.command("SUBSCRIBE", "c")
+        for _ in range(60):  # until the kernel takes so much at once
+            writer.command("PUBLISH", "c", "w" * 900_000)
+            reader.read()
+        reader.sock.settimeout(10)
+        publish = encode("PUBLISH", "c", "x" * (MB + 1000))
+        for _ in range(20):
+            writer.send(publish[:-1])
+            reader.send(b"*1\r\n$4\r\nPI")
+            time.sleep(0.05)
+            os.kill(server.pid, signal.SIGSTOP)  # both ends are read in one iteration
+            writer.send(publish[-1:])
+            time.sleep(0.005)
+            reader.send(b"NG\r\n")
+            time.sleep(0.005)
+            os.kill(server.pid, signal.SIGCONT)
+            replies = [reader.read(), reader.read()]  # in the order of the two events
+            assert [b"message", b"c", b"x" * (MB + 1000)] in replies
+            assert b"PONG" in replies
+            assert writer.read() == 1
+
+
+@only_yonder
+@pytest.mark.parametrize("end", [encode("QUIT"), b"*x\r\n"], ids=["quit", "error"])
+def test_closing_for_a_slow_reader_takes_no_time(start, end):
+    """Bytes behind QUIT let the connection have one turn after the other until the client
+    had read all answers."""
+    server = start.subject()
+    with server.connect(receive_buffer=4096) as conn:
+        assert conn.command("SET", "v", "x" * 900_000) == b"OK"
+        conn.send(encode("MGET", "v") + end + encode("PING"))
+        time.sleep(0.2)
+        before = cpu_s(server)
+        time.sleep(1)
+        assert cpu_s(server) - before < 0.06
+        got = conn.receive_until_closed()
+        assert got.startswith(b"*1\r\n$900000\r\n") and b"PONG" not in got
