@@ -908,14 +908,14 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-/* One step down from each node, which are all at one level above 0: chooses the child for
- * each key, then reads the choice of each. */
+/* One step down from each node, which are all at one level above 0: chooses the last child
+ * that starts at or before each key, then reads the choice of each. */
 static void step_down(const struct yn_node **nodes, const uint64_t *keys, size_t n,
                       uint16_t *out_slots)
 {
     for (size_t i = 0; i < n; i++) {
         const struct yn_inner *inner = yn_as_inner(nodes[i]);
-        size_t slot = child_before(inner, keys[i]);
+        size_t up_to = keys_up_to(inner, keys[i]), slot = up_to > 0 ? up_to - 1 : 0;
         __builtin_prefetch(&inner->child[slot]);
         __builtin_prefetch(&inner->count[slot]); /* what an insert will change */
         out_slots[i] = (uint16_t)slot;

@@ -77,11 +77,11 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
 bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
 
 /*
- * Finds where entries with these keys start, n (at most YN_AHEAD_MAX) of them side by
- * side: each step down is made for all keys before the next one, and what that will read
- * is asked for early, so that many misses of the cache take little longer than one. Where
- * no entry has the key, i is leaf->head.n. The bytes of the entry are on their way. The
- * tree is not empty.
+ * Finds entries with these keys, n (at most YN_AHEAD_MAX) of them side by side: each step
+ * down is made for all keys before the next one, and what that will read is asked for
+ * early, so that many misses of the cache take little longer than one. Of several entries
+ * with a key it is the first one in the last leaf of them; where there is none, i is
+ * leaf->head.n. The bytes of the entry are on their way. The tree is not empty.
  */
 #define YN_AHEAD_MAX 16
 struct yn_place {
