@@ -27,16 +27,22 @@
  * at what is open to those. East chains in a row make a run with two ends, and ends above
  * or below the whole rectangle are counted once.
  *
+ * In a scribble, whose chains cover much of the bounding box each, chains are of no use.
+ * There every edge is related by itself, BLOCK of them at a time, first to the leaf, then
+ * to a few points in a row.
+ *
  * HOT: fill_chain (each vertex), relate and cross_edges (each point).
  */
 #include "core/polygon.h"
 
 #include <string.h>
 
-#define INDEX_MIN 16      /* fewer vertices are tested one by one */
-#define CHAIN 8           /* edges, or chains, in a chain */
-#define GROUP 8           /* points in a row that share a list */
-#define FEW 4             /* open chains that points look at together */
+#define INDEX_MIN 16 /* fewer vertices are tested one by one */
+#define BLOCK 256    /* edges that are looked at together in a scribble */
+#define CHAIN 8      /* edges, or chains, in a chain */
+#define GROUP 8      /* points in a row that share a list */
+#define FEW 4        /* open chains that points look at together */
+#define SCRIBBLE (1.0 / 32)
 #define STRIP_LEVEL_MAX 1 /* longer chains fan out */
 #define EDGE_MARGIN_DEG 1e-9
 #define AXIS_MARGIN_DEG 1e-9
@@ -208,6 +214,24 @@ static void fill_chains(struct yn_polygon *polygon)
             join_chains(polygon, level, i);
 }
 
+/* Whether many chains are open to an average point: by what the lowest ones cover of the
+ * bounding box. */
+static bool chains_overlap(const struct yn_polygon *polygon)
+{
+    double covered = 0;
+    size_t n = level_size(polygon, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct yn_chain *chain = &polygon->chains[i];
+        double width = chain->extent.high.lon - chain->extent.low.lon;
+        double height = chain->extent.high.lat - chain->extent.low.lat;
+        double area = width * height,
+               strip = (chain->high - chain->low) * (width + height);
+        covered += strip > 0 ? lesser(area, strip) : area;
+    }
+    double lon = polygon->high.lon - polygon->low.lon;
+    return covered > SCRIBBLE * (double)n * lon * (polygon->high.lat - polygon->low.lat);
+}
+
 void yn_polygon_index(struct yn_polygon *polygon, const struct yn_allocator *hook)
 {
     size_t n = polygon->n_vertices, n_levels = 0, n_chains = 0;
@@ -221,10 +245,12 @@ void yn_polygon_index(struct yn_polygon *polygon, const struct yn_allocator *hoo
     polygon->level_at[n_levels] = n_chains;
     polygon->n_levels = n_levels;
     polygon->chains = hook->alloc(hook->ctx, n_chains * sizeof *polygon->chains);
-    if (polygon->chains != NULL)
-        fill_chains(polygon);
-    else
+    if (polygon->chains == NULL) {
         polygon->n_levels = 0;
+        return;
+    }
+    fill_chains(polygon);
+    polygon->is_scribble = chains_overlap(polygon);
 }
 
 void yn_polygon_clear(struct yn_polygon *polygon, const struct yn_allocator *hook)
@@ -267,6 +293,14 @@ static inline bool is_crossed(struct yn_point a, struct yn_point b, struct yn_po
 {
     return (a.lat > p.lat) != (b.lat > p.lat) &&
            p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon;
+}
+
+/* The same without a branch: for edges of which nothing can be foretold. */
+static inline bool is_crossed_each(struct yn_point a, struct yn_point b,
+                                   struct yn_point p)
+{
+    bool spans = (a.lat > p.lat) != (b.lat > p.lat);
+    return spans & (p.lon < (b.lon - a.lon) * (p.lat - a.lat) / (b.lat - a.lat) + a.lon);
 }
 
 /* Whether the ray crosses an odd number of the edges [first, end). */
@@ -447,6 +481,94 @@ static void test_group(const struct yn_polygon *polygon, const struct front *all
     }
 }
 
+/* ---- many points, edges anywhere ---- */
+
+/* Some edges in a row with respect to the points of an extent. */
+struct block {
+    bool is_odd;
+    uint32_t open[BLOCK + 1];
+    size_t n_open;
+    double turns[2 * BLOCK + 1]; /* the last is written to in vain */
+    size_t n_turns;
+};
+
+/* Adds an end of an edge in the east. */
+static inline void add_end(struct block *block, const struct extent *points, double lat,
+                           bool is_east)
+{
+    bool is_above = lat > points->high.lat;
+    block->is_odd ^= is_east & is_above;
+    block->turns[block->n_turns] = lat;
+    block->n_turns += is_east & !is_above & (lat > points->low.lat);
+}
+
+/* Relates edge i, by its box and by its line: a strip of no width, see relate. */
+static inline void add_edge(const struct yn_polygon *polygon, struct block *block,
+                            const struct extent *points, uint32_t i)
+{
+    struct yn_point a = polygon->vertices[i], b = edge_end(polygon, i);
+    struct yn_point low = a.lat < b.lat ? a : b, high = a.lat < b.lat ? b : a;
+    double u = high.lat - low.lat, v = low.lon - high.lon;
+    double margin = AXIS_MARGIN_DEG * (u + (v < 0 ? -v : v));
+    double at = u * low.lon + v * low.lat;
+    double near = u * points->low.lon + v * (v < 0 ? points->high.lat : points->low.lat);
+    double far = u * points->high.lon + v * (v < 0 ? points->low.lat : points->high.lat);
+    bool is_level = (high.lat <= points->low.lat) | (low.lat > points->high.lat);
+    bool is_west = (greater(a.lon, b.lon) < points->low.lon - AXIS_MARGIN_DEG) |
+                   (at < near - margin);
+    bool is_east =
+        (lesser(a.lon, b.lon) > points->high.lon + AXIS_MARGIN_DEG) | (at > far + margin);
+    block->open[block->n_open] = i;
+    block->n_open += !(is_level | is_west | is_east);
+    add_end(block, points, a.lat, is_east & !is_level & !is_west);
+    add_end(block, points, b.lat, is_east & !is_level & !is_west);
+}
+
+/* Adds the crossings with the edges of a block, which is related to all points, to those
+ * of a few neighbours. */
+static void cross_block(const struct yn_polygon *polygon, const struct block *all,
+                        const double *lat, const double *lon, size_t n,
+                        uint8_t *inout_is_in)
+{
+    struct extent points = extent_of_points(lat, lon, n);
+    struct block block;
+    block.is_odd = all->is_odd;
+    block.n_open = block.n_turns = 0;
+    for (size_t t = 0; t < all->n_turns; t++)
+        add_end(&block, &points, all->turns[t], true);
+    for (size_t k = 0; k < all->n_open; k++)
+        add_edge(polygon, &block, &points, all->open[k]);
+    for (size_t i = 0; i < n; i++) {
+        struct yn_point p = {lon[i], lat[i]};
+        bool is_odd = block.is_odd;
+        for (size_t t = 0; t < block.n_turns; t++)
+            is_odd ^= block.turns[t] > p.lat;
+        for (size_t k = 0; k < block.n_open; k++) {
+            size_t edge = block.open[k];
+            is_odd ^=
+                is_crossed_each(polygon->vertices[edge], edge_end(polygon, edge), p);
+        }
+        inout_is_in[i] ^= is_odd;
+    }
+}
+
+static void test_scribble(const struct yn_polygon *polygon, const double *lat,
+                          const double *lon, size_t n, uint8_t *out_is_in)
+{
+    struct extent points = extent_of_points(lat, lon, n);
+    memset(out_is_in, 0, n);
+    for (size_t first = 0; first < polygon->n_vertices; first += BLOCK) {
+        struct block block;
+        block.is_odd = false;
+        block.n_open = block.n_turns = 0;
+        for (size_t i = first; i < first + BLOCK && i < polygon->n_vertices; i++)
+            add_edge(polygon, &block, &points, (uint32_t)i);
+        for (size_t i = 0; i < n; i += GROUP)
+            cross_block(polygon, &block, lat + i, lon + i, n - i < GROUP ? n - i : GROUP,
+                        out_is_in + i);
+    }
+}
+
 void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
                      const double *lon, size_t n, uint8_t *out_is_in)
 {
@@ -458,6 +580,10 @@ void yn_polygon_test(const struct yn_polygon *polygon, const double *lat,
     }
     if (n == 0)
         return;
+    if (polygon->is_scribble) {
+        test_scribble(polygon, lat, lon, n, out_is_in);
+        return;
+    }
     uint32_t top[CHAIN];
     size_t level = polygon->n_levels - 1, n_top = level_size(polygon, level);
     struct front front;

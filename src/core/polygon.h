@@ -21,6 +21,7 @@ struct yn_polygon {
 
     /* The index, see polygon.c. 0 levels: none. */
     size_t n_levels;
+    bool is_scribble;
     struct yn_chain *chains;                  /* level by level */
     size_t level_at[YN_CHAIN_LEVELS_MAX + 1]; /* where a level begins, and the end */
 };
