@@ -908,8 +908,8 @@ static bool visit_subtree(const struct yn_node *node, uint64_t key, yn_member_fn
     return true;
 }
 
-/* One step down from each node, which are all at one level above 0: chooses the last child
- * that starts at or before each key, then reads the choice of each. */
+/* One step down from each node, which are all at one level above 0: chooses the last
+ * child that starts at or before each key, then reads the choice of each. */
 static void step_down(const struct yn_node **nodes, const uint64_t *keys, size_t n,
                       uint16_t *out_slots)
 {
