@@ -661,23 +661,23 @@ static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag
  * a member whose tag is not there. Each step asks for what the next one reads, for all
  * members. */
 static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
-                          size_t n, uint64_t *out_hashes, uint64_t *out_keys)
+                          size_t n, uint64_t *out_keys)
 {
     const struct segment *segment[YN_AHEAD_MAX];
-    uint64_t tag[YN_AHEAD_MAX];
+    uint64_t hash[YN_AHEAD_MAX], tag[YN_AHEAD_MAX];
     for (size_t i = 0; i < n; i++) {
-        out_hashes[i] = yn_dict_hash(dict, members[i]);
-        segment[i] = directory_find(&dict->main, out_hashes[i]);
+        hash[i] = yn_dict_hash(dict, members[i]);
+        segment[i] = directory_find(&dict->main, hash[i]);
         __builtin_prefetch(segment[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        size_t b = bucket_first(segment[i], out_hashes[i]);
-        tag[i] = tag_of(out_hashes[i], segment[i]->tag_depth);
+        size_t b = bucket_first(segment[i], hash[i]);
+        tag[i] = tag_of(hash[i], segment[i]->tag_depth);
         __builtin_prefetch(segment[i]->bucket[b]);
         __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b, tag[i])]);
     }
     for (size_t i = 0; i < n; i++) {
-        size_t b = bucket_first(segment[i], out_hashes[i]);
+        size_t b = bucket_first(segment[i], hash[i]);
         int at = bucket_find_tag(segment[i], b, tag[i]);
         if (at < 0) {
             b = bucket_other(segment[i], b, tag[i]);
@@ -710,13 +710,13 @@ static bool is_member_at(const struct yn_place *place, struct yn_bytes member)
 void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
                        const struct yn_bytes *members, size_t n, double *out_scores)
 {
-    uint64_t hashes[YN_AHEAD_MAX], keys[YN_AHEAD_MAX];
+    uint64_t keys[YN_AHEAD_MAX];
     size_t index[YN_AHEAD_MAX];
     struct yn_place places[YN_AHEAD_MAX];
     struct yn_path path;
     bool is_found[YN_AHEAD_MAX] = {false};
     if (dict->main.segment != NULL) {
-        probable_keys(dict, members, n, hashes, keys);
+        probable_keys(dict, members, n, keys);
         size_t n_keys = squeeze_keys(keys, n, index);
         yn_tree_seek_many(view, keys, n_keys, places);
         for (size_t k = 0; k < n_keys; k++) {
@@ -738,10 +738,10 @@ void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
 void yn_dict_probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
                            size_t n, uint64_t *keys)
 {
-    uint64_t hashes[YN_AHEAD_MAX], found[YN_AHEAD_MAX];
+    uint64_t found[YN_AHEAD_MAX];
     if (dict->main.segment == NULL)
         return;
-    probable_keys(dict, members, n, hashes, found);
+    probable_keys(dict, members, n, found);
     for (size_t i = 0; i < n; i++)
         keys[i] = found[i] != 0 ? found[i] : keys[i];
 }

@@ -1,7 +1,6 @@
 #include "server/batch.h"
 
-#include <string.h>
-
+#include "core/bytes.h"
 #include "server/keyspace.h"
 
 void batch_init(struct batch *batch)
@@ -79,11 +78,6 @@ static void look_up(struct batch *batch, struct gathered *gathered)
     gathered->n = 0;
 }
 
-static bool is_same(struct yn_bytes a, struct yn_bytes b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
-}
-
 /* Number of members that the request names; 0: none, or very many, which the command
  * looks up by itself. */
 static size_t members_of(const struct cmd_spec *spec, size_t argc)
@@ -100,7 +94,7 @@ static size_t members_of(const struct cmd_spec *spec, size_t argc)
 static void turn_to(struct batch *batch, struct gathered *gathered, struct yn_bytes key,
                     const struct keyspace *keyspace, int64_t now_ms)
 {
-    if (gathered->key.data != NULL && is_same(gathered->key, key))
+    if (gathered->key.data != NULL && yn_bytes_compare(gathered->key, key) == 0)
         return;
     look_up(batch, gathered);
     struct host_value value = keyspace_find(keyspace, key, now_ms);
