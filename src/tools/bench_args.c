@@ -89,11 +89,12 @@ static const struct bench_arg *find(const struct bench_arg *table, const char *n
     return NULL;
 }
 
-enum bench_args_result bench_args_parse(const struct bench_arg *table, const char *usage,
-                                        bool options_first, int argc, char **argv,
-                                        int *out_first)
+bool bench_args_parse(const struct bench_arg *table, const char *usage,
+                      bool options_first, int argc, char **argv, int *out_first,
+                      int *out_exit_status)
 {
     int n_words = 0, i = 1;
+    *out_exit_status = 2;
     for (; i < argc; i++) {
         char *name = argv[i];
         if (name[0] != '-' || name[1] == '\0') {
@@ -104,12 +105,13 @@ enum bench_args_result bench_args_parse(const struct bench_arg *table, const cha
         }
         if (strcmp(name, "--help") == 0) {
             fputs(usage, stdout);
-            return BENCH_ARGS_DONE;
+            *out_exit_status = 0;
+            return false;
         }
         const struct bench_arg *arg = find(table, name);
         if (arg == NULL) {
             fprintf(stderr, "yonder-bench: unknown option %s; see --help\n", name);
-            return BENCH_ARGS_BAD;
+            return false;
         }
         if (arg->kind == BENCH_ARG_FLAG) {
             *(bool *)arg->value = true;
@@ -117,19 +119,19 @@ enum bench_args_result bench_args_parse(const struct bench_arg *table, const cha
         }
         if (i + 1 == argc) {
             fprintf(stderr, "yonder-bench: no value for %s\n", name);
-            return BENCH_ARGS_BAD;
+            return false;
         }
         if (!parse_value(arg, argv[++i])) {
             fprintf(stderr, "yonder-bench: wrong value for %s: \"%s\"\n", name, argv[i]);
-            return BENCH_ARGS_BAD;
+            return false;
         }
     }
     if (options_first) {
         *out_first = i;
-        return BENCH_ARGS_OK;
+        return true;
     }
     /* words were gathered at the front; hand them out from the end */
     *out_first = argc - n_words;
     memmove(&argv[argc - n_words], &argv[1], (size_t)n_words * sizeof argv[0]);
-    return BENCH_ARGS_OK;
+    return true;
 }

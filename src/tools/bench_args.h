@@ -24,15 +24,14 @@ struct bench_arg {
     void *value;
 };
 
-enum bench_args_result { BENCH_ARGS_OK, BENCH_ARGS_BAD, BENCH_ARGS_DONE };
-
 /* Reads options from argv[1] on. `options_first`: the first word that is no option ends
  * them (a command follows); else words may stand anywhere, and are moved to the end.
- * *out_first is the index of the first word. --help prints usage: DONE. BAD is explained
- * on stderr. The table ends with a name of NULL. */
-enum bench_args_result bench_args_parse(const struct bench_arg *table, const char *usage,
-                                        bool options_first, int argc, char **argv,
-                                        int *out_first);
+ * *out_first is the index of the first word. The table ends with a name of NULL.
+ * Returns false when the program is to end with *out_exit_status: 0 after --help, which
+ * prints usage; 2 when something is wrong, which is explained on stderr. */
+bool bench_args_parse(const struct bench_arg *table, const char *usage,
+                      bool options_first, int argc, char **argv, int *out_first,
+                      int *out_exit_status);
 
 /* 127.0.0.1:6379, the password from the environment as in yonder-cli. */
 void bench_args_init_server(struct cli_options *server);

@@ -391,15 +391,9 @@ int bench_compare_main(int argc, char **argv)
         {"--places", NULL, BENCH_ARG_TEXT, &compare.places},
         {0},
     };
-    int first;
-    switch (bench_args_parse(table, usage, true, argc, argv, &first)) {
-    case BENCH_ARGS_DONE:
-        return 0;
-    case BENCH_ARGS_BAD:
-        return 2;
-    default:
-        break;
-    }
+    int first, exit_status;
+    if (!bench_args_parse(table, usage, true, argc, argv, &first, &exit_status))
+        return exit_status;
     if (first < argc) {
         fprintf(stderr, "yonder-bench: what is \"%s\"? See --help\n", argv[first]);
         return 2;

@@ -328,15 +328,9 @@ int bench_drive_main(int argc, char **argv)
         {"--places", NULL, BENCH_ARG_TEXT, &drive.fill.places},
         {0},
     };
-    int first;
-    switch (bench_args_parse(table, usage, false, argc, argv, &first)) {
-    case BENCH_ARGS_DONE:
-        return 0;
-    case BENCH_ARGS_BAD:
-        return 2;
-    default:
-        break;
-    }
+    int first, exit_status;
+    if (!bench_args_parse(table, usage, false, argc, argv, &first, &exit_status))
+        return exit_status;
     if (argc - first != 1) {
         fputs(usage, stderr);
         return 2;

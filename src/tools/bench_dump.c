@@ -227,15 +227,9 @@ int bench_dump_main(int argc, char **argv)
         {"--no-progress", NULL, BENCH_ARG_FLAG, &options.no_progress},
         {0},
     };
-    int first;
-    switch (bench_args_parse(table, usage, false, argc, argv, &first)) {
-    case BENCH_ARGS_DONE:
-        return 0;
-    case BENCH_ARGS_BAD:
-        return 2;
-    default:
-        break;
-    }
+    int first, exit_status;
+    if (!bench_args_parse(table, usage, false, argc, argv, &first, &exit_status))
+        return exit_status;
     uint64_t n = 0;
     int n_words = argc - first;
     if (n_words < 1 || n_words > 2 ||

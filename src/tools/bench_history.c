@@ -240,15 +240,9 @@ int bench_history_main(int argc, char **argv)
 {
     const char *html = NULL;
     const struct bench_arg table[] = {{"--html", NULL, BENCH_ARG_TEXT, &html}, {0}};
-    int first;
-    switch (bench_args_parse(table, usage, false, argc, argv, &first)) {
-    case BENCH_ARGS_DONE:
-        return 0;
-    case BENCH_ARGS_BAD:
-        return 2;
-    default:
-        break;
-    }
+    int first, exit_status;
+    if (!bench_args_parse(table, usage, false, argc, argv, &first, &exit_status))
+        return exit_status;
     if (first == argc) {
         fputs("yonder-bench: history wants reports; see --help\n", stderr);
         return 2;

@@ -277,15 +277,9 @@ int bench_run_main(int argc, char **argv)
     };
     char usage[8192];
     snprintf(usage, sizeof usage, "%s%s", usage_head, bench_template_help);
-    int first;
-    switch (bench_args_parse(table, usage, true, argc, argv, &first)) {
-    case BENCH_ARGS_DONE:
-        return 0;
-    case BENCH_ARGS_BAD:
-        return 2;
-    default:
-        break;
-    }
+    int first, exit_status;
+    if (!bench_args_parse(table, usage, true, argc, argv, &first, &exit_status))
+        return exit_status;
     if (!check(&run))
         return 2;
     if (run.cpus != NULL && !bench_cpu_pin(run.cpus)) {
