@@ -1,0 +1,471 @@
+"""Runs steps of commands beside each other on two servers, several clients a server, and
+compares all replies byte for byte, and what the databases hold.
+
+A step is (client, commands): a pipeline of one client. No step begins before all replies
+of the one before are there, so both servers see one order of commands. A client that
+blocks is left waiting (CLIENT LIST says so), its later steps are skipped, and after each
+step of another the same clients must have been served on both sides."""
+import select
+import time
+
+import explain_values
+from differential import SHRINK_S, Failure, is_near
+from explain import Unexplained, first_difference, shorten
+from explain_values import Case
+from generate_values import BLOCKING, N_CLIENTS
+from resp import Connection, encode, parse
+from shrink import show, shrink_list
+from value_words import DATABASES
+
+WAIT_S = 30
+STATE_SLACK_MS = 10_000
+PSEUDO = b"!"
+
+
+class Client(Connection):
+    """A connection that can send now and read later."""
+
+    def ask(self, commands):
+        """The raw replies of a pipeline."""
+        self.send(b"".join(encode(*words) for words in commands))
+        return [self.read_raw() for _ in commands]
+
+    def has_reply(self):
+        if self.reader.pending():
+            return True
+        return bool(select.select([self.sock], [], [], 0)[0])
+
+
+class Side:
+    """One server: its clients, and a connection that watches."""
+
+    def __init__(self, server, protocols, client_class=Client):
+        def connect(resp):
+            return client_class(server.path, resp=resp)
+
+        self.connect = connect
+        self.clients = [connect(resp) for resp in protocols]
+        self.ids = [client.command("CLIENT", "ID") for client in self.clients]
+        self.control = Client(server.path)
+
+    def blocked(self):
+        """The numbers of the clients that wait in a blocking command."""
+        found = set()
+        for line in self.control.command("CLIENT", "LIST").decode().splitlines():
+            fields = dict(part.partition("=")[::2] for part in line.split(" "))
+            if "b" in fields["flags"] and int(fields["id"]) in self.ids:
+                found.add(self.ids.index(int(fields["id"])))
+        return found
+
+    def replace(self, client, resp):
+        """A new connection in the place of one that waits."""
+        self.clients[client].close()
+        gone = b"id=%d " % self.ids[client]
+        await_condition(
+            lambda: gone not in self.control.command("CLIENT", "LIST"),
+            f"client {client} has gone and is still listed",
+        )
+        self.clients[client] = self.connect(resp)
+        self.ids[client] = self.clients[client].command("CLIENT", "ID")
+
+    def clear(self):
+        """Empties the server, after all clients of an earlier run have left it."""
+        await_condition(
+            lambda: b"flags=b" not in self.control.command("CLIENT", "LIST"),
+            "a client of an earlier run still waits",
+        )
+        assert self.control.command("FLUSHALL") == b"OK"
+
+    def now_us(self):
+        seconds, microseconds = self.control.command("TIME")
+        return int(seconds) * 1_000_000 + int(microseconds)
+
+    def close(self):
+        for client in [*self.clients, self.control]:
+            client.close()
+
+
+def await_condition(condition, fault):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise Failure(fault)
+
+
+class Transaction:
+    """What a client has queued, followed by its words alone."""
+
+    def __init__(self, queue=None):
+        self.queue = queue
+
+    def note(self, words):
+        """Returns the queue that this command executes, or None."""
+        name = words[0].upper()
+        if self.queue is None:
+            if name == b"MULTI" and len(words) == 1:
+                self.queue = []
+            return None
+        if name == b"EXEC" or (name == b"DISCARD" and len(words) == 1):
+            queue, self.queue = self.queue, None  # an EXEC with more words ends it, too
+            return queue if name == b"EXEC" else None
+        if name not in (b"MULTI", b"WATCH"):
+            self.queue.append(words)
+        return None
+
+
+def list_or_none(queue):
+    return None if queue is None else list(queue)
+
+
+class Run:
+    """Steps on both servers, from empty ones on. `counts` counts allowed differences."""
+
+    def __init__(self, servers, counts, protocols, client_classes=(Client, Client)):
+        self.counts, self.protocols = counts, protocols
+        self.sides = [
+            Side(server, protocols, cls) for server, cls in zip(servers, client_classes)
+        ]
+        for side in self.sides:
+            side.clear()
+        self.transactions = [Transaction() for _ in range(N_CLIENTS)]
+        self.waiting = {}  # client: words of its blocking command
+        self.n_expired = 0
+        self.n_commands = 0
+
+    def close(self):
+        for side in self.sides:
+            side.close()
+
+    def step(self, client, commands):
+        if commands[0] == [b"!leave"]:
+            self.leave(client)
+            return
+        rest = self.without_chance(list(commands))
+        while rest and client not in self.waiting:
+            n = self.n_together(client, rest)
+            self.piece(client, rest[:n])
+            del rest[:n]
+            if self.waiting:
+                self.collect()
+
+    def n_together(self, client, commands):
+        """How many of these commands may go in one pipeline: one that may block goes alone.
+        Most stand alone already; but a client that waited has missed its MULTI."""
+        queue = list_or_none(self.transactions[client].queue)
+        ahead = Transaction(queue)
+        for i, words in enumerate(commands):
+            is_alone = words[0].startswith(PSEUDO) or (
+                ahead.queue is None and words[0].upper() in BLOCKING
+            )
+            if is_alone:
+                return max(i, 1)
+            ahead.note(words)
+        return len(commands)
+
+    def piece(self, client, commands):
+        first = commands[0]
+        in_multi = self.transactions[client].queue is not None
+        self.n_commands += len(commands)
+        self.n_expired += sum(may_expire_at_once(words) for words in commands)
+        if first[0].startswith(PSEUDO):
+            if not in_multi:
+                self.pseudo(client, first)
+        elif first[0].upper() in BLOCKING and not in_multi:
+            self.may_block(client, first)
+        else:
+            self.compare_pipeline(client, commands)
+
+    # ---- comparisons ----
+
+    def ask(self, client, commands):
+        return [side.clients[client].ask(commands) for side in self.sides]
+
+    def compare_pipeline(self, client, commands):
+        ours, theirs = self.ask(client, commands)
+        for i, words in enumerate(commands):
+            queue = self.transactions[client].note(words)
+            if ours[i] == theirs[i]:
+                continue
+            following = (commands[i + 1], theirs[i + 1]) if i + 1 < len(commands) else None
+            self.explain(client, words, ours[i], theirs[i], following, queue)
+
+    def explain(self, client, words, ours, theirs, following=None, queue=None):
+        try:
+            if queue is not None:
+                names = explain_values.explain_exec(ours, theirs, queue, self.n_expired)
+            else:
+                names = explain_values.explain(
+                    Case(words, ours, theirs, following, self.n_expired)
+                )
+        except Unexplained as fault:
+            self.fail(client, words, ours, theirs, fault)
+        for name in names:
+            self.counts[name] += 1
+
+    def fail(self, client, words, ours, theirs, fault):
+        raise Failure(
+            f"client {client} (RESP{self.protocols[client]}): {fault}\n"
+            f"{show([words])}\nyonder: {shorten(ours)}\nredis:  {shorten(theirs)}\n"
+            f"{first_difference(ours, theirs)}"
+        )
+
+    # ---- clients that wait ----
+
+    def may_block(self, client, words):
+        for side in self.sides:
+            side.clients[client].send(encode(*words))
+        if must_answer(words):
+            self.read_one(client, words)
+            return
+        blocked = [self.is_left_waiting(side, client) for side in self.sides]
+        if blocked[0] != blocked[1]:
+            self.fail(client, words, *describe(blocked), "one waits, the other does not")
+        if blocked[0]:
+            self.waiting[client] = words
+        else:
+            self.read_one(client, words)
+
+    def is_left_waiting(self, side, client):
+        state = {}
+
+        def is_known():
+            # In this order: a client that has been served is no longer listed.
+            state["blocked"] = client in side.blocked()
+            state["replied"] = side.clients[client].has_reply()
+            return state["blocked"] or state["replied"]
+
+        await_condition(is_known, f"client {client} neither waits nor has a reply")
+        return not state["replied"]
+
+    def read_one(self, client, words):
+        ours, theirs = (side.clients[client].read_raw() for side in self.sides)
+        if ours != theirs:
+            self.explain(client, words, ours, theirs)
+
+    def collect(self):
+        """Reads the replies of those that wait no longer."""
+        found = []
+
+        def is_same():
+            found[:] = [side.blocked() & set(self.waiting) for side in self.sides]
+            return found[0] == found[1]
+
+        deadline = time.monotonic() + 2
+        while not is_same():
+            if time.monotonic() > deadline:
+                client = min(found[0] ^ found[1])
+                still = [client in blocked for blocked in found]
+                self.fail(
+                    client, self.waiting[client], *describe(still), "one still waits"
+                )
+        for client in sorted(set(self.waiting) - found[0]):
+            self.read_one(client, self.waiting.pop(client))
+
+    def leave(self, client):
+        if client not in self.waiting:
+            return
+        del self.waiting[client]
+        self.transactions[client] = Transaction()
+        for side in self.sides:
+            side.replace(client, self.protocols[client])
+
+    def without_chance(self, commands):
+        """Which of several keys Redis serves first after SWAPDB hangs on the seed of its
+        hash: no SWAPDB while clients wait for several keys."""
+        if sum(n_keys_of(words) for words in self.waiting.values()) < 2:
+            return commands
+        kept = []
+        for words in commands:
+            queues = [transaction.queue or [] for transaction in self.transactions]
+            if words[0].upper() == b"SWAPDB":
+                continue
+            if words[0].upper() == b"EXEC" and any(map(swaps, queues)):
+                words = [b"DISCARD"]
+            kept.append(words)
+        return kept
+
+    # ---- pseudo commands ----
+
+    def pseudo(self, client, words):
+        methods = {
+            b"!state": self.compare_state,
+            b"!expire": self.let_expire,
+            b"!scan": self.compare_scan,
+            b"!dump": self.cross_dump,
+        }
+        methods[words[0]](client, *words[1:])
+
+    def let_expire(self, client, *keys):
+        """Keys expire; nobody looks at them before the next command does."""
+        self.compare_pipeline(client, [[b"PEXPIRE", key, b"1"] for key in keys])
+        self.n_expired += len(keys)
+        for side in self.sides:
+            end = side.now_us() + 2000
+            await_condition(lambda: side.now_us() > end, "the clock stands")
+
+    def compare_scan(self, client, *words):
+        ours, theirs = (scan(side.clients[client], list(words)) for side in self.sides)
+        if ours != theirs:
+            mine, other = repr(ours).encode(), repr(theirs).encode()
+            self.fail(client, [b"!scan", *words], mine, other, "a whole iteration")
+
+    def cross_dump(self, client, key, to, *rest):
+        ours, theirs = ([raw for (raw,) in self.ask(client, [[b"DUMP", key]])])
+        if ours != theirs:
+            self.explain(client, [b"DUMP", key], ours, theirs)
+        payloads = parse(ours), parse(theirs)
+        if not all(type(payload) is bytes for payload in payloads):
+            return
+        replies = []
+        for side, payload in zip(self.sides, reversed(payloads)):
+            ttl, *options = rest
+            words = [b"RESTORE", to, ttl, payload, *options]
+            replies += side.clients[client].ask([words])
+        self.n_expired += 1
+        if replies[0] != replies[1]:
+            words = [b"!dump", key, to, *rest]
+            fault = f"RESTORE of {shorten(payloads[1])} here, of {shorten(payloads[0])} there"
+            self.fail(client, words, *replies, fault)
+
+    def compare_state(self, client=0):
+        """All keys of all databases: type, value, expiry and encoding."""
+        for database in DATABASES:
+            select_words = [b"SELECT", b"%d" % database]
+            lists = [
+                sorted(parse(side.control.ask([select_words, [b"KEYS", b"*"]])[1]))
+                for side in self.sides
+            ]
+            self.same_state(client, select_words, [b"KEYS", b"*"], *map(bulks, lists))
+            for key in lists[0]:
+                self.compare_key(client, select_words, key)
+
+    def compare_key(self, client, select_words, key):
+        looks = [
+            [b"TYPE", key],
+            [b"OBJECT", b"ENCODING", key],
+            [b"PEXPIRETIME", key],
+            [b"GET", key],
+            [b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"],
+        ]
+        answers = zip(looks, *(side.control.ask(looks) for side in self.sides))
+        for words, ours, theirs in answers:
+            if words[0] == b"PEXPIRETIME" and ours != theirs:
+                times = parse(ours), parse(theirs)
+                if is_near(*times, STATE_SLACK_MS):
+                    continue
+            self.same_state(client, select_words, words, ours, theirs)
+
+    def same_state(self, client, select_words, words, ours, theirs):
+        if ours == theirs:
+            return
+        case = Case(words, ours, theirs)
+        if explain_values.is_negative_zero(case):
+            self.counts[explain_values.NEGATIVE_ZERO] += 1
+            return
+        fault = f"what the servers hold differs ({b' '.join(select_words).decode()})"
+        self.fail(client, words, ours, theirs, fault)
+
+
+def may_expire_at_once(words):
+    """Could this command leave a key that has already expired? Roughly: it may be in DBSIZE."""
+    return any(word.upper() in (b"PXAT", b"EXAT", b"ABSTTL") for word in words)
+
+
+def must_answer(words):
+    """WAIT in the forms that are drawn, and a timeout that is soon over."""
+    name = words[0].upper()
+    if name == b"WAIT" or len(words) < 3:
+        return True
+    try:
+        return 0 < float(words[1 if name == b"BZMPOP" else -1]) <= 1
+    except ValueError:
+        return True
+
+
+def n_keys_of(words):
+    """For how many keys a blocking command waits, at most."""
+    return len(words) - (4 if words[0].upper() == b"BZMPOP" else 2)
+
+
+def swaps(queue):
+    return any(words[0].upper() == b"SWAPDB" for words in queue)
+
+
+def describe(waits):
+    return [b"waits" if wait else b"has a reply" for wait in waits]
+
+
+def bulks(items):
+    return b"".join(encode(item) for item in items)
+
+
+def scan(client, words):
+    """A whole iteration: the elements, sorted, without repetitions; or the error."""
+    at = 1 if words[0] == b"SCAN" else 2
+    elements, words = set(), list(words)
+    for _ in range(100_000):
+        (raw,) = client.ask([words])
+        reply = parse(raw)
+        if not isinstance(reply, list):
+            return raw
+        if words[0] == b"SCAN":
+            elements.update(reply[1])
+        else:
+            elements.update(
+                (reply[1][i], float(reply[1][i + 1])) for i in range(0, len(reply[1]), 2)
+            )
+        words[at] = reply[0]
+        if reply[0] == b"0":
+            return sorted(elements)
+    raise Failure(f"no end of {words!r}")
+
+
+# ---- a run, and what is left of it when it fails ---------------------------------
+
+
+def run_steps(servers, steps, counts, protocols, client_classes=(Client, Client)):
+    """Runs all steps and returns the number of commands, or raises Failure."""
+    run = Run(servers, counts, protocols, client_classes)
+    try:
+        for client, commands in steps:
+            run.step(client, commands)
+    finally:
+        run.close()
+    return run.n_commands
+
+
+def shrink_steps(servers, steps, protocols, first_fault):
+    """The smallest list of steps found that still fails, and its fault."""
+    deadline = time.monotonic() + SHRINK_S
+    last = [first_fault]
+
+    def fails(part):
+        try:
+            run_steps(servers, part, FORGOTTEN, protocols)
+        except Failure as fault:
+            last[0] = fault
+            return True
+        return False
+
+    single = [(client, [words]) for client, commands in steps for words in commands]
+    start = single if fails(single) else steps
+    short = shrink_list(start, fails, deadline) if fails(start) else start
+    return short, last[0]
+
+
+class Forgetful(dict):
+    """Counts that nobody reads."""
+
+    def __missing__(self, key):
+        return 0
+
+
+FORGOTTEN = Forgetful()
+
+
+def show_steps(steps):
+    return "\n".join(
+        f"  {client}> {line.strip()}"
+        for client, commands in steps
+        for line in show(commands).splitlines()
+    )
