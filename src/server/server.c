@@ -303,9 +303,8 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
-    if (!fill_random(server) || !cmd_register(cmd_data_table) ||
-        !cmd_register(server_table) || !create_databases(server) ||
-        !loop_init(&server->loop, server)) {
+    if (!fill_random(server) || !cmd_register_data() || !cmd_register(server_table) ||
+        !create_databases(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }

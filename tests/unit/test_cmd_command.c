@@ -41,11 +41,11 @@ static void test_registry(void **state)
     static const struct cmd_spec clash[] = {
         {.name = "a-new-one"}, {.name = "GEOADD"}, {.name = NULL}};
     size_t n = 0;
-    assert_true(cmd_register(cmd_data_table));
+    assert_true(cmd_register_data());
     while (cmd_at(n) != NULL)
         n++;
     assert_true(n > 30);
-    assert_true(cmd_register(cmd_data_table)); /* again: no change */
+    assert_true(cmd_register_data()); /* again: no change */
     assert_null(cmd_at(n));
     assert_false(cmd_register(clash));
     assert_null(cmd_find(bytes_of("a-new-one")));
