@@ -127,7 +127,9 @@ enum cmd_flag {
 enum cmd_keys {
     CMD_KEYS_NONE,
     CMD_KEYS_RANGE,
-    CMD_KEYS_GEORADIUS /* argv[1] and last STORE */
+    CMD_KEYS_GEORADIUS, /* argv[1] and last STORE */
+    CMD_KEYS_NUMKEYS    /* argv[key_first], if that is not 0 (a destination), and as many
+                           words behind argv[numkeys] as that says */
 };
 
 /* One argument of a command, for COMMAND DOCS. A tree, ended by a NULL name. */
@@ -152,6 +154,7 @@ struct cmd_key_spec {
     const char *keyword; /* or NULL */
     int last, step;
     const char *notes; /* or NULL */
+    bool is_counted;   /* argv[index] is the number of the keys, which follow it */
 };
 
 /* Which arguments are members that the command will look up: argv[first], +step ..
@@ -168,6 +171,7 @@ struct cmd_spec {
     const char *acl;  /* categories: "@geo @read @slow" */
     enum cmd_keys keys;
     int key_first, key_last, key_step;
+    uint8_t numkeys;            /* of CMD_KEYS_NUMKEYS: where the number is */
     struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
@@ -201,7 +205,8 @@ const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,
 bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc);
 /* Walks all registered commands in registration order; i from 0. NULL after the last. */
 const struct cmd_spec *cmd_at(size_t i);
-/* Keys of a call: writes at most max argv indexes; returns how many there are. */
+/* Keys of a call: writes at most max argv indexes; returns how many there are: 0 when the
+ * command has none, or its arguments are wrong. */
 size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
                    size_t *out_index, size_t max);
 
