@@ -231,6 +231,8 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.0",
         .deprecated_since = "6.2.0",
         .replaced_by = "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` argument",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined",
         .summary =
             "Finds the members within a distance of a point, and returns or stores "
             "them",
@@ -253,6 +255,8 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.10",
         .deprecated_since = "6.2.0",
         .replaced_by = "`GEOSEARCH` with the `BYRADIUS` argument",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined",
         .summary = "Finds the members within a distance of a point",
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
@@ -278,6 +282,8 @@ const struct cmd_spec cmd_geo_table[] = {
         .deprecated_since = "6.2.0",
         .replaced_by = "`GEOSEARCH` and `GEOSEARCHSTORE` with the `BYRADIUS` and "
                        "`FROMMEMBER` arguments",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined",
         .summary =
             "Finds the members within a distance of a member, and returns or stores "
             "them",
@@ -300,6 +306,8 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.10",
         .deprecated_since = "6.2.0",
         .replaced_by = "`GEOSEARCH` with the `BYRADIUS` and `FROMMEMBER` arguments",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined",
         .summary = "Finds the members within a distance of a member",
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
@@ -318,6 +326,8 @@ const struct cmd_spec cmd_geo_table[] = {
         ONE_KEY(keys_ro_access),
         .group = "geo",
         .since = "6.2.0",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined; BYPOLYGON",
         .summary = "Finds the members inside a circle, a box or a polygon",
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
@@ -342,6 +352,8 @@ const struct cmd_spec cmd_geo_table[] = {
         .key_specs = keys_geosearchstore,
         .group = "geo",
         .since = "6.2.0",
+        .differs = "finds the members that Redis loses; order among equal distances is "
+                   "defined; BYPOLYGON",
         .summary =
             "Stores the members inside a circle, a box or a polygon under another key",
         .complexity =

@@ -162,6 +162,7 @@ const struct cmd_spec cmd_key_table[] = {
         .tips = "request_policy:all_shards nondeterministic_output_order",
         .group = "generic",
         .since = "1.0.0",
+        .differs = "`**` lists the key of no bytes, too",
         .summary = "Returns the keys whose names match a pattern",
         .complexity = "O(N) for N keys in the database",
         .args_text = "pattern",

@@ -109,6 +109,8 @@ const struct cmd_spec cmd_zset_table[] = {
         ONE_KEY(keys_ro_access),
         .group = "sorted-set",
         .since = "1.2.0",
+        .differs =
+            "BYLEX over members of different scores: another order of what is not defined",
         .summary = "Returns the members of a range of ranks, scores or names",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
         .args_text =

@@ -35,6 +35,20 @@ static void test_unknown_long(void **state)
     assert_memory_equal(reply.data, expected, reply.len);
 }
 
+/* Commands of Redis that are not here say what is missing, and where it is to be had. */
+static void test_unsupported_commands(void **state)
+{
+    struct fake *f = *state;
+    check_reply(
+        f, "LPUSH k v",
+        "-ERR unknown command 'LPUSH': lists are not supported by this server; to "
+        "have both, load the module yonder.so into Valkey or Redis|");
+    check_reply(
+        f, "eval x 0",
+        "-ERR unknown command 'eval': scripts are not supported by this server; to "
+        "have both, load the module yonder.so into Valkey or Redis|");
+}
+
 static void test_registry(void **state)
 {
     (void)state;
@@ -228,10 +242,15 @@ static void test_getkeys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_unknown),  check_test(test_unknown_long),
-        check_test(test_registry), check_test(test_keys_of),
-        check_test(test_numkeys),  check_test(test_info),
-        check_test(test_docs),     check_test(test_list),
+        check_test(test_unknown),
+        check_test(test_unknown_long),
+        check_test(test_unsupported_commands),
+        check_test(test_registry),
+        check_test(test_keys_of),
+        check_test(test_numkeys),
+        check_test(test_info),
+        check_test(test_docs),
+        check_test(test_list),
         check_test(test_getkeys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
