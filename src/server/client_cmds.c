@@ -9,6 +9,7 @@
 #include "server/client_list.h"
 #include "server/commands.h"
 #include "server/host_server.h"
+#include "server/jobs.h"
 #include "server/server.h"
 
 static void reply_text(struct host *h, const struct yn_buf *text)
@@ -153,7 +154,7 @@ void client_reply(struct cmd_call *call)
     struct yn_bytes mode = call->argv[2];
     if (cmd_word_is(mode, "on")) {
         /* The answer to switching on is the first one that is sent again. */
-        call->host->out = &conn->out;
+        call->host->out = jobs_out(conn);
         conn->reply = CONN_REPLY_ON;
         host_reply_status(call->host, "OK");
     } else if (cmd_word_is(mode, "off")) {

@@ -22,6 +22,7 @@
 #include "resp/write.h"
 #include "server/blob.h"
 #include "server/dispatch.h"
+#include "server/jobs.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -61,6 +62,8 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->jobs);
+    watch_client_init(&conn->watch);
     yn_request_init(&conn->request);
     yn_buf_init(&conn->in);
     yn_buf_init(&conn->writing);
@@ -95,7 +98,8 @@ void conn_close(struct conn *conn)
     conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
     pubsub_forget(&conn->loop->server->pubsub, conn);
-    dispatch_drop_job(conn);
+    multi_reset(conn);
+    jobs_drop(conn);
     conn->loop->n_conns--;
     uv_close(&conn->io.handle, on_closed);
 }
@@ -148,6 +152,7 @@ static void linger(struct conn *conn)
     conn->state = CONN_LINGERING;
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    multi_reset(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -159,7 +164,8 @@ static void linger(struct conn *conn)
 
 size_t conn_queued(const struct conn *conn)
 {
-    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len;
+    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len +
+           conn->jobs_bytes;
 }
 
 size_t conn_n_subscriptions(const struct conn *conn)
@@ -172,8 +178,7 @@ enum config_class conn_class(const struct conn *conn)
     return conn_n_subscriptions(conn) > 0 ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
 }
 
-/* Kills the connection if it holds more output than its class may. */
-static void check_output_limit(struct conn *conn)
+void conn_check_output(struct conn *conn)
 {
     const struct config_output_limit *limit =
         &conn->loop->server->config.output_limits[conn_class(conn)];
@@ -218,7 +223,7 @@ static void give_back(struct conn *conn, struct yn_buf *buf)
 
 static void merge_push(struct conn *conn)
 {
-    if (conn->push.len == 0 || conn->job != NULL)
+    if (conn->push.len == 0 || jobs_are_pending(conn))
         return;
     yn_buf_append(&conn->out, conn->push.data, conn->push.len);
     yn_buf_reset(&conn->push, 4096);
@@ -236,7 +241,7 @@ void conn_pushed(struct conn *conn)
     yn_buf_reset(&conn->loop->scrap, KEEP_CAP);
     if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
         return;
-    check_output_limit(conn);
+    conn_check_output(conn);
     if (!conn->is_running)
         loop_wake(conn->loop, conn);
 }
@@ -294,8 +299,9 @@ static void flush(struct conn *conn)
 
 static bool can_execute(const struct conn *conn)
 {
-    return conn->job == NULL && !conn->closes_when_flushed && conn->kill_reason == NULL &&
-           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+    return !jobs_are_pending(conn) && !conn->closes_when_flushed &&
+           conn->kill_reason == NULL && conn->state == CONN_OPEN &&
+           conn_queued(conn) < OUT_HIGH && !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)
@@ -448,7 +454,8 @@ static void set_reading(struct conn *conn, bool wanted)
 static void settle(struct conn *conn)
 {
     size_t queued = conn_queued(conn);
-    bool is_idle = conn->job == NULL && queued == 0;
+    bool has_job = jobs_are_pending(conn);
+    bool is_idle = !has_job && queued == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);
         return;
@@ -458,11 +465,10 @@ static void settle(struct conn *conn)
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on =
-        conn->job != NULL ? !conn->is_writing : conn->has_more && queued < OUT_HIGH;
+    bool goes_on = has_job ? !conn->is_writing : conn->has_more && queued < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    set_reading(conn, conn->job == NULL && !conn->has_more && queued < OUT_HIGH &&
+    set_reading(conn, !has_job && !conn->has_more && queued < OUT_HIGH &&
                           !conn->has_ended && !conn->closes_when_flushed);
 }
 
@@ -473,7 +479,7 @@ static void end_turn(struct conn *conn)
     if (conn->state == CONN_OPEN && conn->kill_reason == NULL) {
         flush(conn);
         if (conn->state == CONN_OPEN)
-            check_output_limit(conn);
+            conn_check_output(conn);
     }
     if (conn->kill_reason != NULL && conn->state == CONN_OPEN) {
         log_warning("client %s (id %llu) closed: %s", conn->address,
@@ -492,8 +498,8 @@ void conn_turn(struct conn *conn)
         return;
     loop_update_clock(conn->loop);
     borrow_out(conn);
-    if (conn->job != NULL && !conn->is_writing && conn->kill_reason == NULL)
-        dispatch_step_job(conn);
+    if (jobs_are_pending(conn) && !conn->is_writing && conn->kill_reason == NULL)
+        dispatch_step_jobs(conn);
     merge_push(conn);
     execute_buffered(conn);
     end_turn(conn);
@@ -591,6 +597,8 @@ static void check_query_limit(struct conn *conn)
     size_t limit = (size_t)conn->loop->server->config.client_query_buffer_limit;
     if (conn->in.len > limit || conn->request.need > limit)
         conn_kill(conn, "its request passes client-query-buffer-limit");
+    else if (conn->multi.n_bytes > limit)
+        conn_kill(conn, "its transaction passes client-query-buffer-limit");
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -653,7 +661,7 @@ void conn_visit(struct conn *conn)
         conn_close(conn);
         return;
     }
-    check_output_limit(conn);
+    conn_check_output(conn);
     if (conn->in.len == 0 && conn->in.cap > 0 && idle_ns > IDLE_SHRINK_NS)
         yn_buf_clear(&conn->in);
 }
@@ -661,6 +669,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    multi_reset(conn);
     free(conn->name);
     conn->name = NULL;
     conn->db = 0;

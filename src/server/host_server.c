@@ -14,6 +14,21 @@
 #include "server/keyspace.h"
 #include "server/server.h"
 
+struct host host_server_begin(struct conn *conn, struct yn_buf *out)
+{
+    struct server *server = conn->loop->server;
+    return (struct host){
+        .loop = conn->loop,
+        .conn = conn,
+        .keyspace = server->databases[conn->db],
+        .db = conn->db,
+        .out = out,
+        .resp = conn->resp,
+        .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
+        .now_ms = loop_now_ms(conn->loop),
+    };
+}
+
 /* ---- replies ---- */
 
 typedef size_t (*format_fn)(double value, char *out_text);
@@ -241,9 +256,9 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
-    (void)key;
     (void)event;
     h->loop->stats.changes++;
+    watch_touch(&h->loop->server->watches, h->db, key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -290,11 +305,14 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
 void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
+    multi_touch_db(h, h->db);
 }
 
 void host_key_flush_all(struct host *h)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++)
+    for (size_t i = 0; i < server->n_databases; i++) {
         keyspace_flush(server->databases[i]);
+        multi_touch_db(h, i);
+    }
 }

@@ -110,8 +110,9 @@ static void add_clients(const struct server *s, struct yn_buf *out)
     line(out, "blocked_clients:0");
     line(out, "tracking_clients:0");
     line(out, "pubsub_clients:%zu", n_pubsub);
-    line(out, "watching_clients:0");
+    line(out, "watching_clients:%zu", s->watches.n_clients);
     line(out, "clients_in_timeout_table:0");
+    line(out, "total_watched_keys:%zu", s->watches.table.n);
 }
 
 static void add_memory(const struct server *s, struct yn_buf *out)

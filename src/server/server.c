@@ -299,7 +299,7 @@ static void start_handles(struct server *server)
 static bool register_own(void)
 {
     return cmd_register(connection_table) && cmd_register(server_table) &&
-           cmd_register(pubsub_table);
+           cmd_register(pubsub_table) && cmd_register(transaction_table);
 }
 
 bool server_init(struct server *server, struct config *config)
@@ -316,6 +316,7 @@ bool server_init(struct server *server, struct config *config)
     }
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
+    watches_init(&server->watches, server->hash_seed);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);
@@ -340,6 +341,7 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    watches_clear(&server->watches);
     loop_clear(&server->loop);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);
