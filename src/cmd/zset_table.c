@@ -54,6 +54,38 @@ static const struct cmd_arg zscan_args[] = {
     END,
 };
 
+static const struct cmd_arg score_range_args[] = {
+    KEY,
+    DOUBLE("min"),
+    DOUBLE("max"),
+    END,
+};
+static const struct cmd_arg lex_range_args[] = {
+    KEY,
+    STRING("min"),
+    STRING("max"),
+    END,
+};
+static const struct cmd_arg zrangebylex_args[] = {
+    KEY, STRING("min"), STRING("max"), OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+static const struct cmd_arg zrevrange_args[] = {
+    KEY, INTEGER("start"), INTEGER("stop"), OPTION("withscores", "WITHSCORES"), END,
+};
+static const struct cmd_arg zrevrangebylex_args[] = {
+    KEY, STRING("max"), STRING("min"), OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+static const struct cmd_arg zrevrangebyscore_args[] = {
+    KEY,
+    DOUBLE("max"),
+    DOUBLE("min"),
+    OPTION("withscores", "WITHSCORES"),
+    OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+
 const struct cmd_spec cmd_zset_table[] = {
     {
         .name = "zadd",
@@ -86,6 +118,36 @@ const struct cmd_spec cmd_zset_table[] = {
         .args = key_args,
     },
     {
+        .name = "zcount",
+        .run = cmd_zcount,
+        .arity = 4,
+        .flags = CMD_READONLY | CMD_FAST,
+        .acl = "@read @sortedset @fast",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Counts the members of a range of scores",
+        .complexity = "O(log N)",
+        .args_text = "key min max",
+        .args = score_range_args,
+    },
+    {
+        .name = "zlexcount",
+        .run = cmd_zlexcount,
+        .arity = 4,
+        .flags = CMD_READONLY | CMD_FAST,
+        .acl = "@read @sortedset @fast",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .summary = "Counts the members of a range of names",
+        .complexity = "O((log N)^2)",
+        .args_text = "key min max",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = lex_range_args,
+    },
+    {
         .name = "zmscore",
         .run = cmd_zmscore,
         .arity = -3,
@@ -116,6 +178,24 @@ const struct cmd_spec cmd_zset_table[] = {
         .args_text =
             "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
         .args = zrange_args,
+    },
+    {
+        .name = "zrangebylex",
+        .run = cmd_zrangebylex,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `BYLEX` argument",
+        .summary = "Returns the members of a range of names",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key min max [LIMIT offset count]",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = zrangebylex_args,
     },
     {
         .name = "zrangebyscore",
@@ -162,6 +242,56 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(log N) for each member",
         .args_text = "key member [member ...]",
         .args = key_members_args,
+    },
+    {
+        .name = "zrevrange",
+        .run = cmd_zrevrange,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "1.2.0",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` argument",
+        .summary = "Returns the members of a range of ranks, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key start stop [WITHSCORES]",
+        .args = zrevrange_args,
+    },
+    {
+        .name = "zrevrangebylex",
+        .run = cmd_zrevrangebylex,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` and `BYLEX` arguments",
+        .summary = "Returns the members of a range of names, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key max min [LIMIT offset count]",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = zrevrangebylex_args,
+    },
+    {
+        .name = "zrevrangebyscore",
+        .run = cmd_zrevrangebyscore,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.2.0",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` and `BYSCORE` arguments",
+        .summary = "Returns the members of a range of scores, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key max min [WITHSCORES] [LIMIT offset count]",
+        .args = zrevrangebyscore_args,
     },
     {
         .name = "zrevrank",
