@@ -23,6 +23,8 @@ static void flags_of(const struct conn *conn, char out[12])
         out[n++] = 'P';
     if (conn->multi.is_open)
         out[n++] = 'x';
+    if (conn->blocked.is_waiting)
+        out[n++] = 'b';
     if (conn->watch.is_touched)
         out[n++] = 'd';
     if (conn->closes_when_flushed)
@@ -46,12 +48,13 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
     size_t total = sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
-                   conn->writing.cap + conn->jobs_bytes + conn->multi.n_bytes;
+                   conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
-        "psub=%zu ssub=0 multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=%zu "
+        "psub=%zu ssub=0 multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
         "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
@@ -64,8 +67,9 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
         flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
         conn->subscriptions[PUBSUB_PATTERN].n,
         conn->multi.is_open ? (int)conn->multi.n : -1, conn->watch.n, conn->in.len,
-        conn->in.cap - conn->in.len, conn->multi.n_bytes, conn->out.cap, conn->out.len,
-        output, output, total, conn->is_reading ? "r" : "", conn->is_writing ? "w" : "",
+        conn->in.cap - conn->in.len, waiting, conn->multi.n_bytes, conn->out.cap,
+        conn->out.len, output, output, total, conn->is_reading ? "r" : "",
+        conn->is_writing ? "w" : "",
         conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->resp,
         text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
         (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,

@@ -52,6 +52,7 @@ void client_setname(struct cmd_call *call);
 void client_getname(struct cmd_call *call);
 void client_setinfo(struct cmd_call *call);
 void client_kill(struct cmd_call *call);
+void client_unblock(struct cmd_call *call);
 void client_reply(struct cmd_call *call);
 void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);

@@ -21,6 +21,7 @@
 
 #include "resp/write.h"
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/dispatch.h"
 #include "server/jobs.h"
 #include "server/log.h"
@@ -33,6 +34,8 @@
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
 #define ITERATION_NS ((uint64_t)500 * 1000)
+/* A client whose command waits for a key is read from up to here, to see it hang up. */
+#define WAITING_IN_MAX ((size_t)1024 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
 /* A buffer larger than this is given back when it is empty. */
@@ -64,6 +67,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     list_init(&conn->in_ready);
     list_init(&conn->jobs);
     watch_client_init(&conn->watch);
+    blocked_client_init(&conn->blocked);
     yn_request_init(&conn->request);
     yn_buf_init(&conn->in);
     yn_buf_init(&conn->writing);
@@ -91,14 +95,21 @@ static void on_closed(uv_handle_t *handle)
     free(conn);
 }
 
+/* Ends what others have to do with the connection. */
+static void withdraw(struct conn *conn)
+{
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    multi_reset(conn);
+    blocking_forget(conn);
+}
+
 void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
     conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
-    pubsub_forget(&conn->loop->server->pubsub, conn);
-    multi_reset(conn);
+    withdraw(conn);
     jobs_drop(conn);
     conn->loop->n_conns--;
     uv_close(&conn->io.handle, on_closed);
@@ -151,8 +162,7 @@ static void linger(struct conn *conn)
     }
     conn->state = CONN_LINGERING;
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
-    pubsub_forget(&conn->loop->server->pubsub, conn);
-    multi_reset(conn);
+    withdraw(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -299,9 +309,9 @@ static void flush(struct conn *conn)
 
 static bool can_execute(const struct conn *conn)
 {
-    return !jobs_are_pending(conn) && !conn->closes_when_flushed &&
-           conn->kill_reason == NULL && conn->state == CONN_OPEN &&
-           conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+    return !jobs_are_pending(conn) && !conn->blocked.is_waiting &&
+           !conn->closes_when_flushed && conn->kill_reason == NULL &&
+           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)
@@ -460,16 +470,19 @@ static void settle(struct conn *conn)
         linger(conn);
         return;
     }
-    if (conn->has_ended && is_idle && !conn->has_more) {
+    bool waits = conn->blocked.is_waiting;
+    if (conn->has_ended && is_idle && (waits || !conn->has_more)) {
         conn_close(conn);
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on = has_job ? !conn->is_writing : conn->has_more && queued < OUT_HIGH;
+    bool goes_on =
+        has_job ? !conn->is_writing : conn->has_more && !waits && queued < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    set_reading(conn, !has_job && !conn->has_more && queued < OUT_HIGH &&
-                          !conn->has_ended && !conn->closes_when_flushed);
+    bool can_take_more = waits ? conn->in.len < WAITING_IN_MAX
+                               : !has_job && !conn->has_more && queued < OUT_HIGH;
+    set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
 }
 
 static void end_turn(struct conn *conn)
@@ -563,7 +576,7 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
 /* The client has ended its side, or the connection is broken. */
 static void on_end(struct conn *conn, int error)
 {
-    if (error == UV_EOF && conn->state == CONN_OPEN) {
+    if (error == UV_EOF && conn->state == CONN_OPEN && !conn->blocked.is_waiting) {
         /* What it has sent is still answered. */
         conn->has_ended = true;
         conn_turn(conn);
@@ -655,7 +668,7 @@ void conn_visit(struct conn *conn)
     uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
     uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn_n_subscriptions(conn) == 0) {
+        conn_n_subscriptions(conn) == 0 && !conn->blocked.is_waiting) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);

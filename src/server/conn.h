@@ -4,9 +4,10 @@
  * A connection has turns (conn_turn): when bytes have come, when a write has been taken
  * by the kernel, or when it asked for one (loop_wake). In a turn it goes on with its
  * job, runs commands, and writes what has gathered. What stops it from running
- * commands is one of: no complete command, a reply under way, too much output that the
- * client has not read yet, or its slice of time is over. While it cannot run commands, it
- * does not read: the kernel's buffers push back on the client.
+ * commands is one of: no complete command, a reply under way, a command that waits for a
+ * key, too much output that the client has not read yet, or its slice of time is over.
+ * While it cannot run commands, it does not read: the kernel's buffers push back on the
+ * client.
  *
  * Everything here runs on the thread of the connection's loop.
  */
@@ -18,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "core/buf.h"
 #include "resp/request.h"
+#include "server/blocked.h"
 #include "server/config.h"
 #include "server/list.h"
 #include "server/multi.h"
@@ -78,6 +80,11 @@ struct conn {
     /* a transaction */
     struct multi multi;
     struct watch_client watch;
+
+    /* a command that waits for a key (blocking.h) */
+    struct blocked_client blocked;
+    struct request_copy *waiting;
+    bool waits_quietly; /* its reply is not wanted */
 
     /* the session */
     uint64_t id;

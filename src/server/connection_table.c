@@ -97,6 +97,19 @@ static const struct cmd_arg on_off_args[] = {
     ONE_OF("enabled", on_off_forms),
     END,
 };
+static const struct cmd_arg unblock_reasons[] = {
+    TOKEN("timeout", "TIMEOUT"),
+    TOKEN("error", "ERROR"),
+    END,
+};
+static const struct cmd_arg unblock_args[] = {
+    INTEGER("client-id"),
+    {.name = "unblock-type",
+     .type = "oneof",
+     .flags = CMD_ARG_OPTIONAL,
+     .args = unblock_reasons},
+    END,
+};
 static const struct cmd_arg ping_args[] = {
     {.name = "message", .type = "string", .flags = CMD_ARG_OPTIONAL},
     END,
@@ -234,6 +247,16 @@ static const struct cmd_spec client_table[] = {
      .summary = "Keeps this connection's reads from counting as uses of keys",
      .complexity = "O(1)",
      .args = on_off_args},
+    {.name = "client|unblock",
+     .run = client_unblock,
+     .arity = -3,
+     .flags = ADMIN_FLAGS,
+     .acl = ADMIN_ACL " @connection",
+     .group = "connection",
+     .since = "5.0.0",
+     .summary = "Ends the waiting of a connection's command",
+     .complexity = "O(N) where N is the number of connections",
+     .args = unblock_args},
     {.name = "client|help",
      .run = client_help,
      .arity = 2,

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd_geo.h"
 #include "resp/write.h"
+#include "server/blocking.h"
 #include "server/commands.h"
 #include "server/host_server.h"
 #include "server/jobs.h"
@@ -145,6 +146,10 @@ static void perform(struct cmd_call *call)
     if (loop->untimed != call->spec)
         dispatch_settle_time(loop);
     call->spec->run(call);
+    if (call->block.wanted && blocking_wait_or_reply(call)) {
+        count_time(loop, call->spec); /* it is a call when it has an answer */
+        return;
+    }
     if (call->job != NULL)
         jobs_start(call->host, call->job);
     count_call(loop, call);
@@ -215,6 +220,23 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
 }
 
+/* Runs a command from the copy of its request. */
+static void run_copy(struct host *host, const struct request_copy *request,
+                     struct cmd_call *out_call)
+{
+    struct loop *loop = host->loop;
+    bool is_quiet = host->out == &loop->scrap;
+    *out_call = (struct cmd_call){.spec = request->spec,
+                                  .host = host,
+                                  .arena = loop->arena,
+                                  .argc = request->argc,
+                                  .argv = request->argv};
+    perform(out_call);
+    cmd_arena_reset(loop->arena);
+    if (is_quiet)
+        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+}
+
 enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request)
 {
     struct conn *conn = exec->host->conn;
@@ -227,23 +249,27 @@ enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *
     struct yn_buf *out = jobs_out(conn);
     size_t len_before = out->len;
     struct host host = host_server_begin(conn, is_quiet ? &loop->scrap : out);
+    struct cmd_call call;
     host.is_in_exec = true;
     host.now_ms = exec->host->now_ms;
-    struct cmd_call call = {.spec = request->spec,
-                            .host = &host,
-                            .arena = loop->arena,
-                            .argc = request->argc,
-                            .argv = request->argv};
-    perform(&call);
-    cmd_arena_reset(loop->arena);
-    if (is_quiet)
-        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+    run_copy(&host, request, &call);
     if (out != &conn->out) {
         conn->jobs_bytes += out->len - len_before;
         conn->out.failed |= out->failed;
     }
     conn_check_output(conn);
     return call.wish;
+}
+
+bool dispatch_again(struct conn *conn)
+{
+    struct yn_buf *out = conn->waits_quietly ? &conn->loop->scrap : &conn->out;
+    struct host host = host_server_begin(conn, out);
+    struct cmd_call call;
+    conn->is_running = true;
+    run_copy(&host, conn->waiting, &call);
+    conn->is_running = false;
+    return !call.block.wanted;
 }
 
 void dispatch_step_jobs(struct conn *conn)
@@ -280,6 +306,7 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
     cmd_arena_reset(loop->arena);
     if (is_quiet)
         yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+    blocking_serve(loop->server);
     if (call.wish == CMD_WISH_CLOSE)
         conn_finish(conn);
     else if (call.wish == CMD_WISH_SHUTDOWN)

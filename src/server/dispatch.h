@@ -18,6 +18,9 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
 void dispatch_settle_time(struct loop *loop);
 /* Runs a command of the transaction that EXEC runs. Returns what it wished for. */
 enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request);
+/* Runs the command again that the connection waits with. Returns false when it has found
+ * nothing again, and goes on waiting. */
+bool dispatch_again(struct conn *conn);
 /* Goes on with the replies under way (jobs_step), in the time of their command. */
 void dispatch_step_jobs(struct conn *conn);
 

@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "resp/write.h"
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/conn.h"
 #include "server/keyspace.h"
 #include "server/server.h"
@@ -259,6 +260,7 @@ void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
     (void)event;
     h->loop->stats.changes++;
     watch_touch(&h->loop->server->watches, h->db, key);
+    blocking_key_changed(h, key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -302,10 +304,16 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
 }
 
+static void db_changed(struct host *h, size_t db)
+{
+    multi_touch_db(h, db);
+    blocking_db_changed(h, db);
+}
+
 void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
-    multi_touch_db(h, h->db);
+    db_changed(h, h->db);
 }
 
 void host_key_flush_all(struct host *h)
@@ -313,6 +321,6 @@ void host_key_flush_all(struct host *h)
     struct server *server = h->loop->server;
     for (size_t i = 0; i < server->n_databases; i++) {
         keyspace_flush(server->databases[i]);
-        multi_touch_db(h, i);
+        db_changed(h, i);
     }
 }
