@@ -1,13 +1,23 @@
 /*
- * commands.h: the server's own table of commands, and the functions it is made of.
+ * commands.h: the server's own tables of commands, and the functions they are made of.
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
 #include "cmd/cmd.h"
 
-/* server_table.c. Ended by a NULL name. */
-extern const struct cmd_spec server_table[];
+/* Ended by a NULL name. */
+extern const struct cmd_spec connection_table[], server_table[], pubsub_table[],
+    transaction_table[];
+
+/* What many of them have in common. */
+#define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
+#define LOGIN_FLAGS (SESSION_FLAGS | CMD_FAST | CMD_NO_AUTH | CMD_ALLOW_BUSY)
+#define ADMIN_FLAGS (SESSION_FLAGS | CMD_ADMIN)
+#define QUICK_FLAGS (CMD_LOADING | CMD_STALE | CMD_FAST)
+#define HELP_FLAGS (CMD_LOADING | CMD_STALE)
+#define PUBSUB_FLAGS (SESSION_FLAGS | CMD_PUBSUB)
+#define ADMIN_ACL "@admin @slow @dangerous"
 
 /* server_cmds.c */
 void server_ping(struct cmd_call *call);
@@ -42,10 +52,18 @@ void client_setname(struct cmd_call *call);
 void client_getname(struct cmd_call *call);
 void client_setinfo(struct cmd_call *call);
 void client_kill(struct cmd_call *call);
+void client_unblock(struct cmd_call *call);
 void client_reply(struct cmd_call *call);
 void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
 void client_help(struct cmd_call *call);
+
+/* multi.c */
+void multi_multi(struct cmd_call *call);
+void multi_exec(struct cmd_call *call);
+void multi_discard(struct cmd_call *call);
+void multi_watch(struct cmd_call *call);
+void multi_unwatch(struct cmd_call *call);
 
 /* config_cmds.c */
 void config_cmd_get(struct cmd_call *call);

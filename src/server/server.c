@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/log.h"
@@ -232,6 +233,7 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->cron);
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
+    close_handle((uv_handle_t *)&server->wait_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
     close_handle((uv_handle_t *)&server->loop.idle);
@@ -296,6 +298,12 @@ static void start_handles(struct server *server)
     }
 }
 
+static bool register_own(void)
+{
+    return cmd_register(connection_table) && cmd_register(server_table) &&
+           cmd_register(pubsub_table) && cmd_register(transaction_table);
+}
+
 bool server_init(struct server *server, struct config *config)
 {
     server->config = *config;
@@ -303,14 +311,15 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
-    if (!fill_random(server) || !cmd_register(cmd_data_table) ||
-        !cmd_register(server_table) || !create_databases(server) ||
-        !loop_init(&server->loop, server)) {
+    if (!fill_random(server) || !cmd_register_data() || !register_own() ||
+        !create_databases(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
+    watches_init(&server->watches, server->hash_seed);
+    blocking_init(server);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);
@@ -335,6 +344,8 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    watches_clear(&server->watches);
+    blocked_clear(&server->blocked);
     loop_clear(&server->loop);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);
