@@ -523,10 +523,9 @@ static size_t read_room(const struct conn *conn)
     size_t have = conn->in.len;
     size_t need = conn->request.need;
     bool is_huge = need >= BLOB_LEN_MIN;
-    if (is_huge && have >= need && conn->in.cap > have)
-        return conn->in.cap - have; /* the words behind it, at first in its block */
-    if (is_huge && need > have && need <= conn->in.cap)
-        return need - have;
+    /* behind a huge argument its words, at first in its block */
+    if (have >= BLOB_LEN_MIN && have < conn->in.cap && need <= conn->in.cap)
+        return need > have ? need - have : conn->in.cap - have;
     if (need <= have + READ_ROOM)
         return need > have && is_huge ? need - have + TAIL_ROOM : READ_ROOM;
     if (have >= need / 16)
