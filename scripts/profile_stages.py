@@ -37,7 +37,7 @@ TABLE = [
     ("protocol parsing", r"^src/resp/request\.c"),
     ("reply writing", r"^src/resp/write\.c|^src/server/host_server\.c:host_reply"),
     ("commands", r"^src/cmd/|^libc\.so.*:(__)?(GI_)?str"
-                 r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|server_table|config|"
+                 r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|\w+_table|config|"
                  r"client_\w+|due|info|memory)\.c"),
     ("event loop", r"^libuv\.so|^src/server/"
                    r"|^libc\.so.*:(__(GI_)?(libc_)?)?(read|write|writev|send|sendmsg|recv|recvmsg|"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cmd/cmd_args.h"
+#include "cmd/cmd_unsupported.h"
 
 #define COMMANDS_MAX 512
 #define SLOTS (COMMANDS_MAX * 2) /* a power of two; at most half full */
@@ -220,8 +221,26 @@ static void add_word(struct message *message, struct yn_bytes word, size_t max)
         add_bytes(message, word.data, strnlen(word.data, len));
 }
 
+/* Begins like every answer to an unknown command, which clients look for. */
+static void reply_unsupported(const struct cmd_call *call, const char *subject)
+{
+    struct message message = {.len = 0};
+    add_text(&message, "ERR unknown command '");
+    add_word(&message, call->argv[0], SHOWN_MAX);
+    add_text(&message, "': ");
+    add_text(&message, subject);
+    add_text(&message, " not supported by this server; to have both, load the module "
+                       "yonder.so into Valkey or Redis");
+    host_reply_error_bytes(call->host, (struct yn_bytes){message.text, message.len});
+}
+
 static void reply_unknown_command(const struct cmd_call *call)
 {
+    const char *unsupported = cmd_unsupported(call->argv[0]);
+    if (unsupported != NULL) {
+        reply_unsupported(call, unsupported);
+        return;
+    }
     struct message message = {.len = 0};
     add_text(&message, "ERR unknown command '");
     add_word(&message, call->argv[0], SHOWN_MAX);

@@ -165,15 +165,19 @@ struct cmd_spec {
     const char *tips; /* for clusters and proxies: "nondeterministic_output", or NULL */
     const char *deprecated_since; /* or NULL */
     const char *replaced_by;      /* of deprecated commands */
+    const char *differs; /* how it differs from Redis, for docs/commands.md, or NULL */
 };
 
-/* The data commands: GEO, sorted sets, strings, keys, COMMAND. Ended by a NULL name. */
-extern const struct cmd_spec cmd_data_table[];
+/* The data commands, a table for each group. Ended by a NULL name. */
+extern const struct cmd_spec cmd_geo_table[], cmd_zset_table[], cmd_string_table[],
+    cmd_key_table[], cmd_command_table[];
 
 /* Adds a table (ended by a NULL name; must live for ever) to the registry. Adding a table
  * again is no change. Returns false, and adds nothing, when there is no room or a name is
  * taken by another spec. Call it before any thread looks commands up. */
 bool cmd_register(const struct cmd_spec *table);
+/* Adds the tables of the data commands. */
+bool cmd_register_data(void);
 /* Finds a command, or a container's subcommand by name; any case. NULL: none. */
 const struct cmd_spec *cmd_find(struct yn_bytes name);
 const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,

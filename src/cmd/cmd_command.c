@@ -318,6 +318,7 @@ static size_t doc_fields(struct host *h, const struct cmd_spec *spec)
     }
     doc_field(h, &n, "deprecated_since", spec->deprecated_since);
     doc_field(h, &n, "replaced_by", spec->replaced_by);
+    doc_field(h, &n, "differs", spec->differs);
     if (spec->args != NULL) {
         n++;
         if (h != NULL) {

@@ -1,13 +1,22 @@
 /*
- * commands.h: the server's own table of commands, and the functions it is made of.
+ * commands.h: the server's own tables of commands, and the functions they are made of.
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
 #include "cmd/cmd.h"
 
-/* server_table.c. Ended by a NULL name. */
-extern const struct cmd_spec server_table[];
+/* Ended by a NULL name. */
+extern const struct cmd_spec connection_table[], server_table[], pubsub_table[];
+
+/* What many of them have in common. */
+#define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
+#define LOGIN_FLAGS (SESSION_FLAGS | CMD_FAST | CMD_NO_AUTH | CMD_ALLOW_BUSY)
+#define ADMIN_FLAGS (SESSION_FLAGS | CMD_ADMIN)
+#define QUICK_FLAGS (CMD_LOADING | CMD_STALE | CMD_FAST)
+#define HELP_FLAGS (CMD_LOADING | CMD_STALE)
+#define PUBSUB_FLAGS (SESSION_FLAGS | CMD_PUBSUB)
+#define ADMIN_ACL "@admin @slow @dangerous"
 
 /* server_cmds.c */
 void server_ping(struct cmd_call *call);

@@ -296,6 +296,12 @@ static void start_handles(struct server *server)
     }
 }
 
+static bool register_own(void)
+{
+    return cmd_register(connection_table) && cmd_register(server_table) &&
+           cmd_register(pubsub_table);
+}
+
 bool server_init(struct server *server, struct config *config)
 {
     server->config = *config;
@@ -303,9 +309,8 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
-    if (!fill_random(server) || !cmd_register(cmd_data_table) ||
-        !cmd_register(server_table) || !create_databases(server) ||
-        !loop_init(&server->loop, server)) {
+    if (!fill_random(server) || !cmd_register_data() || !register_own() ||
+        !create_databases(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }

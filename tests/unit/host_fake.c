@@ -83,7 +83,7 @@ struct fake *fake_new(void)
     h->allocator =
         (struct yn_allocator){.alloc = fake_alloc, .free = fake_dealloc, .ctx = h};
     h->options = (struct yn_options){.allocator = &h->allocator, .hash_seed = 7};
-    bool is_registered = cmd_register(cmd_data_table);
+    bool is_registered = cmd_register_data();
     assert(is_registered);
     (void)is_registered;
     return fake;
