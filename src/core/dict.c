@@ -782,6 +782,42 @@ void yn_dict_remove(struct yn_dict *dict, uint64_t hash, double score)
     ((struct segment *)directory_find(&dict->main, hash))->n--;
 }
 
+/* Asks for what a look-up of these hashes in either table reads first. */
+static void prefetch_hashes(const struct yn_dict *dict, const uint64_t *hashes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dict->main.segment != NULL)
+            __builtin_prefetch(directory_find(&dict->main, hashes[i]));
+        if (dict->side.segment != NULL)
+            __builtin_prefetch(directory_find(&dict->side, hashes[i]));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (dict->main.segment != NULL) {
+            const struct segment *segment = directory_find(&dict->main, hashes[i]);
+            size_t b = bucket_first(segment, hashes[i]);
+            __builtin_prefetch(segment->bucket[b]);
+            __builtin_prefetch(
+                segment->bucket[bucket_other(segment, b, tag_fixed(hashes[i]))]);
+        }
+        if (dict->side.segment != NULL) {
+            const struct side_segment *side = directory_find(&dict->side, hashes[i]);
+            size_t mask = ((size_t)1 << side->bits) - 1;
+            __builtin_prefetch(&side->entry[hashes[i] & mask]);
+        }
+    }
+}
+
+void yn_dict_remove_many(struct yn_dict *dict, const struct yn_entry *entries, size_t n)
+{
+    uint64_t hashes[YN_AHEAD_MAX];
+    assert(n <= YN_AHEAD_MAX);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = yn_dict_hash(dict, entries[i].member);
+    prefetch_hashes(dict, hashes, n);
+    for (size_t i = 0; i < n; i++)
+        yn_dict_remove(dict, hashes[i], entries[i].score);
+}
+
 enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t hash,
                             double old_score, double score, bool prefer_side)
 {
@@ -915,31 +951,6 @@ static enum yn_status reserve(struct directory *dir, struct yn_mem *mem, size_t 
         }
     }
     return YN_OK;
-}
-
-/* Asks for what a look-up of these hashes in either table reads first. */
-static void prefetch_hashes(const struct yn_dict *dict, const uint64_t *hashes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (dict->main.segment != NULL)
-            __builtin_prefetch(directory_find(&dict->main, hashes[i]));
-        if (dict->side.segment != NULL)
-            __builtin_prefetch(directory_find(&dict->side, hashes[i]));
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (dict->main.segment != NULL) {
-            const struct segment *segment = directory_find(&dict->main, hashes[i]);
-            size_t b = bucket_first(segment, hashes[i]);
-            __builtin_prefetch(segment->bucket[b]);
-            __builtin_prefetch(
-                segment->bucket[bucket_other(segment, b, tag_fixed(hashes[i]))]);
-        }
-        if (dict->side.segment != NULL) {
-            const struct side_segment *side = directory_find(&dict->side, hashes[i]);
-            size_t mask = ((size_t)1 << side->bits) - 1;
-            __builtin_prefetch(&side->entry[hashes[i] & mask]);
-        }
-    }
 }
 
 /* Adds entries from..from+n-1 of the walk's leaf. */
