@@ -266,6 +266,13 @@ YN_API bool yn_cursor_prev(struct yn_cursor *cursor);
 /* Reads the entry under the cursor, which must be at one. */
 YN_API struct yn_entry yn_cursor_entry(const struct yn_cursor *cursor);
 
+/* Makes a set of the entries of ranks first .. first+n-1 in ascending order, as many of
+ * them as there are. Returns YN_OK or YN_ENOMEM. On success *out_set owns copies of
+ * everything. */
+YN_API enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
+                                   const struct yn_options *options,
+                                   struct yn_zset **out_set);
+
 /* ---- search ------------------------------------------------------------- */
 
 enum yn_shape_kind { YN_CIRCLE, YN_BOX, YN_POLYGON };

@@ -131,6 +131,10 @@ struct yn_builder *yn_builder_new(struct yn_tree *tree);
  * YN_EORDER. The member's bytes are read once more by the next call. */
 enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
                               double score);
+/* Adds the entries of another tree's leaf, which come next, as they lie there. What was
+ * added before and fills no leaf yet gets one that is smaller. */
+enum yn_status yn_builder_add_leaf(struct yn_builder *builder,
+                                   const struct yn_leaf *leaf);
 enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */
 void yn_builder_free(struct yn_builder *builder);
 
