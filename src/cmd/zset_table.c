@@ -4,6 +4,10 @@
 #include "cmd/cmd_spec_parts.h"
 #include "cmd/cmd_zset.h"
 
+static const struct cmd_key_spec keys_zincrby[] = {
+    {.flags = "RW access update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
 static const struct cmd_key_spec keys_rw_access_delete[] = {
     {.flags = "RW access delete", .index = 1, .step = 1},
     {.flags = NULL},
@@ -261,7 +265,7 @@ const struct cmd_spec cmd_zset_table[] = {
         .arity = 4,
         .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
         .acl = "@write @sortedset @fast",
-        ONE_KEY(keys_rw_update),
+        ONE_KEY(keys_zincrby),
         .members = {3, 1, 3},
         .group = "sorted-set",
         .since = "1.2.0",
