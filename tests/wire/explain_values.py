@@ -12,6 +12,13 @@ Unexplained. What then differs has a name:
   negative zero          the replies are the same but for the sign of a zero
   newer option           ZRANK and ZREVRANK know WITHSCORE, as in 7.2
   negative cursor        is refused, as in 8.0
+  NUL in a cursor        is refused; Redis reads up to it
+  wrong type meanwhile   a client that waits for several keys is told that one of them
+                         holds something else now, as in 8.0, which runs its command anew
+  first of its keys      several keys of a waiting client got members at once: it is served
+                         from the one that it names first, as in 8.0, not from the one
+                         that came first
+  timeout out of range   has an error of its own, as in 8.0; 7.0 calls it negative
   end before the start   GETRANGE with an end before the first byte is empty, as in 8.0
 """
 from differential import CLOCK_SLACK_S, is_near
@@ -29,6 +36,10 @@ EXPIRED = "expired, but counted"
 NEGATIVE_ZERO = "negative zero"
 NEWER = "newer option"
 CURSOR = "negative cursor"
+CURSOR_NUL = "NUL in a cursor"
+WRONG_TYPE = "wrong type meanwhile"
+FIRST_KEY = "first of its keys"
+TIMEOUT = "timeout out of range"
 RANGE_END = "end before the start"
 
 EMPTY_BULK = b"$0\r\n\r\n"
@@ -182,11 +193,13 @@ def is_page(case):
     return PAGE
 
 
-def is_negative_cursor(case):
+def is_odd_cursor(case):
     cursor = case.words[1 if case.name == b"SCAN" else 2]
-    if cursor.startswith(b"-") and case.ours == b"-ERR invalid cursor\r\n":
-        return CURSOR
-    return None
+    if case.ours != b"-ERR invalid cursor\r\n":
+        return None
+    if b"\x00" in cursor:
+        return CURSOR_NUL
+    return CURSOR if cursor.startswith(b"-") else None
 
 
 def is_size(case):
@@ -212,6 +225,17 @@ def is_expired_and_counted(case):
 
 def is_newer(case):
     return NEWER if is_newer_option(case.words, case.ours, case.theirs) else None
+
+
+def is_timeout(case):
+    timeout = float(case.words[1 if case.name == b"BZMPOP" else -1])
+    if (
+        timeout * 1000 > 2**63
+        and case.ours == b"-ERR timeout is out of range\r\n"
+        and case.theirs == b"-ERR timeout is negative\r\n"
+    ):
+        return TIMEOUT
+    return None
 
 
 def is_range_end(case):
@@ -244,13 +268,16 @@ CHECKS = {
     b"ZRANDMEMBER": [is_random_member],
     b"RANDOMKEY": [is_random_key],
     b"KEYS": [is_same_content],
-    b"SCAN": [is_negative_cursor, is_page],
-    b"ZSCAN": [is_negative_cursor, is_page],
+    b"SCAN": [is_odd_cursor, is_page],
+    b"ZSCAN": [is_odd_cursor, is_page],
     b"MEMORY": [is_size],
     b"DUMP": [is_payload],
     b"DBSIZE": [is_expired_and_counted],
     b"ZRANK": [is_newer],
     b"ZREVRANK": [is_newer],
+    b"BZPOPMIN": [is_timeout],
+    b"BZPOPMAX": [is_timeout],
+    b"BZMPOP": [is_timeout],
     b"GETRANGE": [is_range_end],
     b"SUBSTR": [is_range_end],
 }

@@ -803,8 +803,13 @@ class Generator(SortedSets, Strings, Keys):
     def command_for_queue(self):
         while True:
             words = self.command()
-            if not words[0].startswith(b"!"):
+            if not words[0].startswith(b"!") and not is_newer_only(words):
                 return words
+
+
+def is_newer_only(words):
+    """ZRANK key member word is refused by 7.0 before it is queued, and aborts."""
+    return words[0].upper() in (b"ZRANK", b"ZREVRANK") and len(words) > 3
 
 
 def load(generator):
