@@ -8,7 +8,8 @@
  *
  * A run: cmd_find -> cmd_check_arity -> spec->run(call). The function replies
  * through host.h. What it wants done besides (close the connection, run a long
- * reply in steps) it leaves in call->wish and call->job; the host acts on it.
+ * reply in steps, wait for a key) it leaves in call->wish, call->job and call->block;
+ * the host acts on it.
  */
 #ifndef CMD_H
 #define CMD_H
@@ -43,6 +44,24 @@ struct cmd_job {
     void (*free)(struct cmd_job *job);
 };
 
+/* ---- waiting ---- */
+
+/*
+ * What a blocking command leaves when there is nothing for it to do yet: it has sent no
+ * reply and changed nothing. The host runs the same words again when one of the keys may
+ * hold something, or answers for the command when the time is up; where no client can
+ * wait (inside MULTI) it answers so at once.
+ */
+enum cmd_timeout_reply { CMD_TIMEOUT_NULL_ARRAY };
+
+struct cmd_block {
+    bool wanted;
+    const struct yn_bytes *keys; /* among the words of the call */
+    size_t n_keys;
+    int64_t timeout_ms; /* 0: for ever */
+    enum cmd_timeout_reply on_timeout;
+};
+
 /* ---- a call ---- */
 
 enum cmd_wish { CMD_WISH_NONE, CMD_WISH_CLOSE, CMD_WISH_SHUTDOWN };
@@ -66,6 +85,7 @@ struct cmd_call {
     const struct yn_bytes *argv; /* borrowed from the request */
     struct cmd_ahead ahead;      /* see cmd_scores.h */
     struct cmd_job *job;         /* out: the host owns it */
+    struct cmd_block block;      /* out */
     enum cmd_wish wish;          /* out */
 };
 

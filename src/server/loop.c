@@ -1,6 +1,7 @@
 #include "server/loop.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "server/conn.h"
@@ -24,6 +25,13 @@ void loop_update_clock(struct loop *loop)
     loop->wall_less_mono_ns = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)loop->mono_ns;
 }
 
+/* Numbers of its own: from what is drawn here nobody learns the seed of the hashes. */
+static bool seed_random(struct loop *loop)
+{
+    return getrandom(&loop->random, sizeof loop->random, 0) ==
+           (ssize_t)sizeof loop->random;
+}
+
 bool loop_init(struct loop *loop, struct server *server)
 {
     loop->server = server;
@@ -39,7 +47,8 @@ bool loop_init(struct loop *loop, struct server *server)
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);
     loop->arena = cmd_arena_new();
-    if (loop->read_buf == NULL || loop->arena == NULL || uv_loop_init(&loop->uv) != 0) {
+    if (loop->read_buf == NULL || loop->arena == NULL || !seed_random(loop) ||
+        uv_loop_init(&loop->uv) != 0) {
         free(loop->read_buf);
         cmd_arena_free(loop->arena);
         return false;
