@@ -12,6 +12,7 @@ Unexplained. What then differs has a name:
   negative zero          the replies are the same but for the sign of a zero
   newer option           ZRANK and ZREVRANK know WITHSCORE, as in 7.2
   negative cursor        is refused, as in 8.0
+  end of a score range   with blanks before it or in hexadecimal is refused, as in 8.0
   NUL in a cursor        is refused; Redis reads up to it
   wrong type meanwhile   a client that waits for several keys is told that one of them
                          holds something else now, as in 8.0, which runs its command anew
@@ -36,6 +37,7 @@ EXPIRED = "expired, but counted"
 NEGATIVE_ZERO = "negative zero"
 NEWER = "newer option"
 CURSOR = "negative cursor"
+SCORE_END = "end of a score range"
 CURSOR_NUL = "NUL in a cursor"
 WRONG_TYPE = "wrong type meanwhile"
 FIRST_KEY = "first of its keys"
@@ -227,6 +229,18 @@ def is_newer(case):
     return NEWER if is_newer_option(case.words, case.ours, case.theirs) else None
 
 
+def is_refused_end(word):
+    """Does 8.0 refuse this end of a score range, where 7.0 takes it?"""
+    text = word[1:] if word.startswith(b"(") else word
+    return text[:1].isspace() or b"x" in text.lower()
+
+
+def is_score_end(case):
+    if case.ours != b"-ERR min or max is not a float\r\n":
+        return None
+    return SCORE_END if any(map(is_refused_end, case.words[2:5])) else None
+
+
 def is_timeout(case):
     timeout = float(case.words[1 if case.name == b"BZMPOP" else -1])
     if (
@@ -275,6 +289,10 @@ CHECKS = {
     b"DBSIZE": [is_expired_and_counted],
     b"ZRANK": [is_newer],
     b"ZREVRANK": [is_newer],
+    b"ZRANGE": [is_score_end],
+    b"ZCOUNT": [is_score_end],
+    b"ZRANGEBYSCORE": [is_score_end],
+    b"ZREVRANGEBYSCORE": [is_score_end],
     b"BZPOPMIN": [is_timeout],
     b"BZPOPMAX": [is_timeout],
     b"BZMPOP": [is_timeout],
