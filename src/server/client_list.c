@@ -47,7 +47,7 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
-        "psub=%zu ssub=0 multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
+        "psub=%zu ssub=%zu multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
         "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
@@ -58,9 +58,9 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
                                  ? (now_ns - conn->active_ns) / 1000000000u
                                  : 0),
         flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
-        conn->subscriptions[PUBSUB_PATTERN].n, conn->in.len, conn->in.cap - conn->in.len,
-        conn->out.cap, conn->out.len, output, output, total, conn->is_reading ? "r" : "",
-        conn->is_writing ? "w" : "",
+        conn->subscriptions[PUBSUB_PATTERN].n, conn->subscriptions[PUBSUB_SHARD].n,
+        conn->in.len, conn->in.cap - conn->in.len, conn->out.cap, conn->out.len, output,
+        output, total, conn->is_reading ? "r" : "", conn->is_writing ? "w" : "",
         conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->resp,
         text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
         (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,

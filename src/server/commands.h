@@ -71,10 +71,15 @@ void pubsub_subscribe(struct cmd_call *call);
 void pubsub_unsubscribe(struct cmd_call *call);
 void pubsub_psubscribe(struct cmd_call *call);
 void pubsub_punsubscribe(struct cmd_call *call);
+void pubsub_ssubscribe(struct cmd_call *call);
+void pubsub_sunsubscribe(struct cmd_call *call);
 void pubsub_publish_cmd(struct cmd_call *call);
+void pubsub_spublish(struct cmd_call *call);
 void pubsub_channels(struct cmd_call *call);
 void pubsub_numsub(struct cmd_call *call);
 void pubsub_numpat(struct cmd_call *call);
+void pubsub_shardchannels(struct cmd_call *call);
+void pubsub_shardnumsub(struct cmd_call *call);
 void pubsub_help(struct cmd_call *call);
 
 #endif

@@ -53,6 +53,7 @@ struct config {
     int64_t coordinate_format; /* enum config_coordinate_format */
     int64_t zset_max_listpack_entries;
     int64_t zset_max_listpack_value;
+    int64_t notify_classes;       /* enum notify_class */
     int64_t enable_debug_command; /* enum config_debug */
 };
 

@@ -164,7 +164,10 @@ size_t conn_queued(const struct conn *conn)
 
 size_t conn_n_subscriptions(const struct conn *conn)
 {
-    return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
+    size_t n = 0;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        n += conn->subscriptions[kind].n;
+    return n;
 }
 
 enum config_class conn_class(const struct conn *conn)

@@ -62,7 +62,8 @@ static bool is_allowed_subscribed(const struct cmd_spec *spec)
 {
     return spec->run == server_ping || spec->run == pubsub_subscribe ||
            spec->run == pubsub_unsubscribe || spec->run == pubsub_psubscribe ||
-           spec->run == pubsub_punsubscribe || spec->run == session_quit ||
+           spec->run == pubsub_punsubscribe || spec->run == pubsub_ssubscribe ||
+           spec->run == pubsub_sunsubscribe || spec->run == session_quit ||
            spec->run == session_reset;
 }
 

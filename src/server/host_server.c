@@ -11,6 +11,7 @@
 #include "server/blob.h"
 #include "server/conn.h"
 #include "server/keyspace.h"
+#include "server/notify.h"
 #include "server/server.h"
 
 /* ---- replies ---- */
@@ -187,13 +188,31 @@ void host_count_search(struct host *h, const struct yn_search *search)
 
 /* ---- keys ---- */
 
+/* Tells who listens to keyspace notifications. */
+static void notify(struct host *h, struct yn_bytes key, const char *event)
+{
+    struct server *server = h->loop->server;
+    if (server->config.notify_classes != 0)
+        notify_event(&server->pubsub, server->config.notify_classes, event, h->conn->db,
+                     key);
+}
+
+/* Whether the key is not there yet and somebody wants to know of new ones. */
+static bool is_new(const struct host *h, struct yn_bytes key)
+{
+    return (h->loop->server->config.notify_classes & NOTIFY_NEW) != 0 &&
+           keyspace_find(h->keyspace, key, h->now_ms).type == HOST_NONE;
+}
+
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
-    if (value.type == HOST_NONE)
-        h->loop->stats.keyspace_misses++;
-    else
+    if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
+        return value;
+    }
+    h->loop->stats.keyspace_misses++;
+    notify(h, key, "keymiss");
     return value;
 }
 
@@ -205,7 +224,12 @@ struct host_value host_key_write(struct host *h, struct yn_bytes key)
 
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
 {
-    return keyspace_put_zset(h->keyspace, key, set, h->now_ms);
+    bool was_new = is_new(h, key);
+    if (!keyspace_put_zset(h->keyspace, key, set, h->now_ms))
+        return false;
+    if (was_new)
+        notify(h, key, "new");
+    return true;
 }
 
 /* Makes the block that the value was read into the value itself. */
@@ -228,9 +252,14 @@ static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry)
 {
-    if (conn_may_take_in(h->conn, value))
-        return put_in(h, key, value, keep_expiry);
-    return keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
+    bool was_new = is_new(h, key);
+    bool is_put =
+        conn_may_take_in(h->conn, value)
+            ? put_in(h, key, value, keep_expiry)
+            : keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
+    if (is_put && was_new)
+        notify(h, key, "new");
+    return is_put;
 }
 
 bool host_key_remove(struct host *h, struct yn_bytes key)
@@ -240,9 +269,8 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
-    (void)key;
-    (void)event;
     h->loop->stats.changes++;
+    notify(h, key, event);
 }
 
 struct yn_zset *host_zset_new(struct host *h)

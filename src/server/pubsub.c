@@ -219,33 +219,33 @@ static void write_text(struct yn_buf *out, const char *text)
 static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
                         struct yn_bytes message)
 {
+    static const char *const verbs[PUBSUB_KINDS] = {"message", "pmessage", "smessage"};
     const struct link *all = &t->subscriptions;
+    bool by_pattern = t->kind == PUBSUB_PATTERN;
     for (const struct link *l = all->next; l != all; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct subscription, in_topic)->conn;
         struct yn_buf *out = conn_push(conn);
-        if (t->kind == PUBSUB_CHANNEL) {
-            yn_write_push(out, conn->resp, 3);
-            write_text(out, "message");
-        } else {
-            yn_write_push(out, conn->resp, 4);
-            write_text(out, "pmessage");
+        yn_write_push(out, conn->resp, by_pattern ? 4 : 3);
+        write_text(out, verbs[t->kind]);
+        if (by_pattern)
             yn_write_bulk(out, topic_name(t));
-        }
         yn_write_bulk(out, channel);
         yn_write_bulk(out, message);
         conn_pushed(conn);
     }
 }
 
-size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
-                      struct yn_bytes message)
+size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,
+                      struct yn_bytes channel, struct yn_bytes message)
 {
     size_t n = 0;
-    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    const struct pubsub_topic *t = topic_find(&pubsub->tables[kind], channel);
     if (t != NULL) {
         send_to_all(t, channel, message);
         n += t->n;
     }
+    if (kind != PUBSUB_CHANNEL)
+        return n;
     struct link *all = &pubsub->tables[PUBSUB_PATTERN].all;
     for (struct link *l = all->next; l != all; l = l->next) {
         t = LIST_ITEM(l, struct pubsub_topic, in_all);
@@ -259,9 +259,10 @@ size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
 
 /* ---- figures ---- */
 
-size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel)
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, enum pubsub_kind kind,
+                            struct yn_bytes name)
 {
-    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    const struct pubsub_topic *t = topic_find(&pubsub->tables[kind], name);
     return t != NULL ? t->n : 0;
 }
 

@@ -15,8 +15,9 @@ struct conn;
 
 struct pubsub_topic;
 
-enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN };
-#define PUBSUB_KINDS 2
+/* Sharded channels are names of their own, which patterns do not match. */
+enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD };
+#define PUBSUB_KINDS 3
 
 /* All topics of a kind, hashed by name. */
 struct pubsub_table {
@@ -54,12 +55,14 @@ void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_k
 /* Ends every subscription of the connection. */
 void pubsub_forget(struct pubsub *pubsub, struct conn *conn);
 
-/* Sends the message to everyone who listens. Returns how many that were. */
-size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
-                      struct yn_bytes message);
+/* Sends the message to everyone who listens to the channel (PUBSUB_CHANNEL, and patterns
+ * that match it) or to the sharded channel. Returns how many that were. */
+size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,
+                      struct yn_bytes channel, struct yn_bytes message);
 
-/* Subscribers of a channel. */
-size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel);
+/* Subscribers of a topic. */
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, enum pubsub_kind kind,
+                            struct yn_bytes name);
 /* Visits the names of all topics of a kind. */
 typedef void (*pubsub_name_fn)(void *ctx, struct yn_bytes name);
 void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
