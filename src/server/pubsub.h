@@ -9,7 +9,7 @@
 #define PUBSUB_H
 
 #include "core/buf.h"
-#include "server/list.h"
+#include "server/names.h"
 
 struct conn;
 
@@ -19,17 +19,8 @@ struct pubsub_topic;
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD };
 #define PUBSUB_KINDS 3
 
-/* All topics of a kind, hashed by name. */
-struct pubsub_table {
-    struct pubsub_topic **buckets;
-    size_t n_buckets; /* a power of two, or 0 */
-    size_t n;
-    uint64_t seed; /* nobody else can choose names that share a bucket */
-    struct link all;
-};
-
 struct pubsub {
-    struct pubsub_table tables[PUBSUB_KINDS];
+    struct names topics[PUBSUB_KINDS];
 };
 
 /* What one connection listens to, the oldest first. Embedded in the connection; all zero

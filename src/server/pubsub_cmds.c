@@ -195,7 +195,7 @@ void pubsub_shardnumsub(struct cmd_call *call)
 void pubsub_numpat(struct cmd_call *call)
 {
     const struct pubsub *pubsub = &call->host->loop->server->pubsub;
-    host_reply_integer(call->host, (int64_t)pubsub->tables[PUBSUB_PATTERN].n);
+    host_reply_integer(call->host, (int64_t)pubsub->topics[PUBSUB_PATTERN].n);
 }
 
 void pubsub_help(struct cmd_call *call)
