@@ -56,6 +56,12 @@ void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
 void client_help(struct cmd_call *call);
 
+/* tracking_cmds.c */
+void client_tracking(struct cmd_call *call);
+void client_caching(struct cmd_call *call);
+void client_getredir(struct cmd_call *call);
+void client_trackinginfo(struct cmd_call *call);
+
 /* config_cmds.c */
 void config_cmd_get(struct cmd_call *call);
 void config_cmd_set(struct cmd_call *call);

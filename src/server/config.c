@@ -127,6 +127,8 @@ static const struct config_option options[] = {
      INT64_MAX, NULL, NULL},
     {"notify-keyspace-events", KIND_EVENTS, true, "", AT(notify_classes), 0, 0, NULL,
      NULL},
+    {"tracking-table-max-keys", KIND_INT, true, "1000000", AT(tracking_table_max_keys), 0,
+     INT64_MAX, NULL, NULL},
     {"enable-debug-command", KIND_CHOICE, false, "local", AT(enable_debug_command), 0, 0,
      debug_modes, NULL},
 };

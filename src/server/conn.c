@@ -61,6 +61,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->tracking.redirected);
     yn_request_init(&conn->request);
     yn_buf_init(&conn->in);
     yn_buf_init(&conn->writing);
@@ -88,13 +89,20 @@ static void on_closed(uv_handle_t *handle)
     free(conn);
 }
 
+/* Nobody writes to the connection any more but its own replies. */
+static void forget_messages(struct conn *conn)
+{
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_forget(&conn->loop->server->tracking, conn);
+}
+
 void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
     conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
-    pubsub_forget(&conn->loop->server->pubsub, conn);
+    forget_messages(conn);
     dispatch_drop_job(conn);
     conn->loop->n_conns--;
     uv_close(&conn->io.handle, on_closed);
@@ -147,7 +155,7 @@ static void linger(struct conn *conn)
     }
     conn->state = CONN_LINGERING;
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
-    pubsub_forget(&conn->loop->server->pubsub, conn);
+    forget_messages(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -664,6 +672,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_stop(&conn->loop->server->tracking, conn);
     free(conn->name);
     conn->name = NULL;
     conn->db = 0;

@@ -21,6 +21,7 @@
 #include "server/config.h"
 #include "server/list.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
 
 struct loop;
 
@@ -83,6 +84,7 @@ struct conn {
     bool is_no_evict, is_no_touch;
     char *name, *lib_name, *lib_ver; /* NULL or not empty */
     struct pubsub_list subscriptions[PUBSUB_KINDS];
+    struct tracking_client tracking;
 
     /* for CLIENT LIST and timeouts */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];

@@ -195,6 +195,32 @@ static void count_call(struct loop *loop, const struct cmd_call *call, bool has_
         count_time(loop, call->spec);
 }
 
+/* Client-side caching: remembers the keys that the command has read. */
+static void note_reads(struct conn *conn, const struct cmd_call *call)
+{
+    struct tracker *tracker = conn->tracking.tracker;
+    struct server *server = conn->loop->server;
+    if ((call->spec->flags & CMD_READONLY) == 0 || !tracking_wants_reads(tracker))
+        return;
+    size_t n = cmd_keys_of(call->spec, call->argc, call->argv, NULL, 0);
+    size_t *index = cmd_arena_take(call->arena, (n + 1) * sizeof *index);
+    if (index == NULL) { /* it must not keep what it has read */
+        tracking_note_flush(&server->tracking);
+        return;
+    }
+    cmd_keys_of(call->spec, call->argc, call->argv, index, n);
+    for (size_t i = 0; i < n; i++)
+        tracking_note_read(&server->tracking, tracker, call->argv[index[i]],
+                           (size_t)server->config.tracking_table_max_keys);
+}
+
+/* CLIENT CACHING holds for one command that is not CLIENT's. */
+static void end_caching(struct tracker *tracker, const struct cmd_spec *spec)
+{
+    if (strncmp(spec->name, "client|", 7) != 0)
+        tracking_set_caching(tracker, false);
+}
+
 static void run_call(struct conn *conn, struct cmd_call *call)
 {
     struct loop *loop = conn->loop;
@@ -212,6 +238,10 @@ static void run_call(struct conn *conn, struct cmd_call *call)
     bool has_run = allowed_or_reply(call, conn);
     if (has_run)
         spec->run(call);
+    if (has_run && conn->tracking.tracker != NULL) {
+        note_reads(conn, call);
+        end_caching(conn->tracking.tracker, spec);
+    }
     if (call->job != NULL)
         start_job(conn, call->host, call->job);
     count_call(loop, call, has_run);

@@ -270,6 +270,7 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
     h->loop->stats.changes++;
+    tracking_note_change(&h->loop->server->tracking, key, h->conn);
     notify(h, key, event);
 }
 
@@ -312,6 +313,7 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
 void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
+    tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h)
@@ -319,4 +321,5 @@ void host_key_flush_all(struct host *h)
     struct server *server = h->loop->server;
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_flush(server->databases[i]);
+    tracking_note_flush(&server->tracking);
 }

@@ -235,6 +235,7 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
     close_handle((uv_handle_t *)&server->loop.idle);
+    close_handle((uv_handle_t *)&server->loop.prepare);
 }
 
 static void on_stop_timer(uv_timer_t *timer)
@@ -316,6 +317,7 @@ bool server_init(struct server *server, struct config *config)
     }
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
+    tracking_init(&server->tracking, server->hash_seed);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);
@@ -340,6 +342,7 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    tracking_clear(&server->tracking);
     loop_clear(&server->loop);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);

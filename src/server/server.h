@@ -14,6 +14,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
 
 /* Given by the build. */
 #define SERVER_VERSION YN_VERSION
@@ -31,6 +32,7 @@ struct server {
     size_t n_databases;
     struct keyspace **databases;
     struct pubsub pubsub;
+    struct tracking tracking;
 
     struct loop loop;
     struct listener listeners[LISTENER_MAX];
