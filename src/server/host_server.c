@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/random.h"
 #include "resp/write.h"
 #include "server/blob.h"
 #include "server/conn.h"
@@ -297,6 +298,11 @@ bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms)
 int64_t host_now_ms(struct host *h)
 {
     return h->now_ms;
+}
+
+uint64_t host_random(struct host *h)
+{
+    return yn_random_next(&h->loop->random);
 }
 
 size_t host_key_count(struct host *h)

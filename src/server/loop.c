@@ -1,6 +1,7 @@
 #include "server/loop.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "server/conn.h"
@@ -31,6 +32,13 @@ static void on_prepare(uv_prepare_t *prepare)
     tracking_broadcast(&loop->server->tracking);
 }
 
+/* Numbers of its own: from what is drawn here nobody learns the seed of the hashes. */
+static bool seed_random(struct loop *loop)
+{
+    return getrandom(&loop->random, sizeof loop->random, 0) ==
+           (ssize_t)sizeof loop->random;
+}
+
 bool loop_init(struct loop *loop, struct server *server)
 {
     loop->server = server;
@@ -46,7 +54,8 @@ bool loop_init(struct loop *loop, struct server *server)
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);
     loop->arena = cmd_arena_new();
-    if (loop->read_buf == NULL || loop->arena == NULL || uv_loop_init(&loop->uv) != 0) {
+    if (loop->read_buf == NULL || loop->arena == NULL || !seed_random(loop) ||
+        uv_loop_init(&loop->uv) != 0) {
         free(loop->read_buf);
         cmd_arena_free(loop->arena);
         return false;

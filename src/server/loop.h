@@ -42,6 +42,7 @@ struct loop {
     const struct cmd_spec *untimed; /* what the commands after it were; NULL: none */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
+    uint64_t random; /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */
