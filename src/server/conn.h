@@ -116,8 +116,8 @@ struct yn_buf *conn_push(struct conn *conn);
 void conn_pushed(struct conn *conn);
 
 /* Whether these bytes, an argument of the command that runs, may keep the block of
- * conn->in for themselves: they fill it nearly, and nothing comes after their request.
- * Who does keep it sets is_in_taken. */
+ * conn->in for themselves: they fill it nearly. Who does keep it sets is_in_taken: then
+ * the bytes must stay at least until the command has returned. */
 bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes);
 
 size_t conn_n_subscriptions(const struct conn *conn);

@@ -198,13 +198,6 @@ static void notify(struct host *h, struct yn_bytes key, const char *event)
                      key);
 }
 
-/* Whether the key is not there yet and somebody wants to know of new ones. */
-static bool is_new(const struct host *h, struct yn_bytes key)
-{
-    return (h->loop->server->config.notify_classes & NOTIFY_NEW) != 0 &&
-           keyspace_find(h->keyspace, key, h->now_ms).type == HOST_NONE;
-}
-
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
@@ -225,22 +218,23 @@ struct host_value host_key_write(struct host *h, struct yn_bytes key)
 
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
 {
-    bool was_new = is_new(h, key);
-    if (!keyspace_put_zset(h->keyspace, key, set, h->now_ms))
-        return false;
-    if (was_new)
-        notify(h, key, "new");
-    return true;
+    return host_key_put_zset_until(h, key, set, HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_zset_until(struct host *h, struct yn_bytes key, struct yn_zset *set,
+                             int64_t expiry_ms)
+{
+    return keyspace_put_zset(h->keyspace, key, set, expiry_ms, h->now_ms);
 }
 
 /* Makes the block that the value was read into the value itself. */
 static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
-                   bool keep_expiry)
+                   int64_t expiry_ms)
 {
     struct host_blob *blob = blob_new_taking(h->conn->in.data, h->conn->in.cap, value);
     if (blob == NULL)
         return false;
-    if (!keyspace_put_blob(h->keyspace, key, blob, keep_expiry, h->now_ms)) {
+    if (!keyspace_put_blob(h->keyspace, key, blob, expiry_ms, h->now_ms)) {
         blob->block = NULL; /* still the connection's */
         blob->block_len = 0;
         host_blob_drop(blob);
@@ -253,14 +247,31 @@ static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry)
 {
-    bool was_new = is_new(h, key);
-    bool is_put =
-        conn_may_take_in(h->conn, value)
-            ? put_in(h, key, value, keep_expiry)
-            : keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
-    if (is_put && was_new)
-        notify(h, key, "new");
-    return is_put;
+    return host_key_put_string_until(h, key, value,
+                                     keep_expiry ? HOST_EXPIRY_KEEP : HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_string_until(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                               int64_t expiry_ms)
+{
+    if (conn_may_take_in(h->conn, value))
+        return put_in(h, key, value, expiry_ms);
+    return keyspace_put_string(h->keyspace, key, value, expiry_ms, h->now_ms);
+}
+
+bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs)
+{
+    return keyspace_put_strings(h->keyspace, n, pairs, h->now_ms);
+}
+
+char *host_key_edit_string(struct host *h, struct yn_bytes key, size_t len)
+{
+    return keyspace_edit_string(h->keyspace, key, len, h->now_ms);
+}
+
+size_t host_string_len_max(struct host *h)
+{
+    return (size_t)h->loop->server->config.proto_max_bulk_len;
 }
 
 bool host_key_remove(struct host *h, struct yn_bytes key)
