@@ -34,6 +34,12 @@ static void flags_of(const struct conn *conn, char out[16])
     size_t n = 0;
     if (conn_n_subscriptions(conn) > 0)
         out[n++] = 'P';
+    if (conn->multi.is_open)
+        out[n++] = 'x';
+    if (conn->blocked.is_waiting)
+        out[n++] = 'b';
+    if (conn->watch.is_touched)
+        out[n++] = 'd';
     if (conn->closes_when_flushed)
         out[n++] = 'c';
     if (conn->is_unix)
@@ -56,12 +62,13 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
-    size_t total =
-        sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap + conn->writing.cap;
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
+    size_t total = sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
+                   conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
-        "psub=%zu ssub=%zu multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
+        "psub=%zu ssub=%zu multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
         "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
@@ -73,8 +80,10 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
                                  : 0),
         flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
         conn->subscriptions[PUBSUB_PATTERN].n, conn->subscriptions[PUBSUB_SHARD].n,
-        conn->in.len, conn->in.cap - conn->in.len, conn->out.cap, conn->out.len, output,
-        output, total, conn->is_reading ? "r" : "", conn->is_writing ? "w" : "",
+        conn->multi.is_open ? (int)conn->multi.n : -1, conn->watch.n, conn->in.len,
+        conn->in.cap - conn->in.len, waiting, conn->multi.n_bytes, conn->out.cap,
+        conn->out.len, output, output, total, conn->is_reading ? "r" : "",
+        conn->is_writing ? "w" : "",
         conn->last_spec != NULL ? conn->last_spec->name : "NULL",
         (long long)tracking_redirect_id(&conn->tracking), conn->resp,
         text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),

@@ -7,7 +7,8 @@
 #include "cmd/cmd.h"
 
 /* Ended by a NULL name. */
-extern const struct cmd_spec connection_table[], server_table[], pubsub_table[];
+extern const struct cmd_spec connection_table[], server_table[], pubsub_table[],
+    transaction_table[];
 
 /* What many of them have in common. */
 #define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
@@ -51,6 +52,7 @@ void client_setname(struct cmd_call *call);
 void client_getname(struct cmd_call *call);
 void client_setinfo(struct cmd_call *call);
 void client_kill(struct cmd_call *call);
+void client_unblock(struct cmd_call *call);
 void client_reply(struct cmd_call *call);
 void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
@@ -61,6 +63,12 @@ void client_tracking(struct cmd_call *call);
 void client_caching(struct cmd_call *call);
 void client_getredir(struct cmd_call *call);
 void client_trackinginfo(struct cmd_call *call);
+/* multi.c */
+void multi_multi(struct cmd_call *call);
+void multi_exec(struct cmd_call *call);
+void multi_discard(struct cmd_call *call);
+void multi_watch(struct cmd_call *call);
+void multi_unwatch(struct cmd_call *call);
 
 /* config_cmds.c */
 void config_cmd_get(struct cmd_call *call);

@@ -117,6 +117,19 @@ static const struct cmd_arg tracking_args[] = {
     OPTION("noloop", "NOLOOP"),
     END,
 };
+static const struct cmd_arg unblock_reasons[] = {
+    TOKEN("timeout", "TIMEOUT"),
+    TOKEN("error", "ERROR"),
+    END,
+};
+static const struct cmd_arg unblock_args[] = {
+    INTEGER("client-id"),
+    {.name = "unblock-type",
+     .type = "oneof",
+     .flags = CMD_ARG_OPTIONAL,
+     .args = unblock_reasons},
+    END,
+};
 static const struct cmd_arg ping_args[] = {
     {.name = "message", .type = "string", .flags = CMD_ARG_OPTIONAL},
     END,
@@ -292,6 +305,16 @@ static const struct cmd_spec client_table[] = {
      .since = "6.2.0",
      .summary = "Returns the state of client-side caching of this connection",
      .complexity = "O(1)"},
+    {.name = "client|unblock",
+     .run = client_unblock,
+     .arity = -3,
+     .flags = ADMIN_FLAGS,
+     .acl = ADMIN_ACL " @connection",
+     .group = "connection",
+     .since = "5.0.0",
+     .summary = "Ends the waiting of a connection's command",
+     .complexity = "O(N) where N is the number of connections",
+     .args = unblock_args},
     {.name = "client|help",
      .run = client_help,
      .arity = 2,

@@ -10,10 +10,26 @@
 #include "core/random.h"
 #include "resp/write.h"
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/conn.h"
 #include "server/keyspace.h"
 #include "server/notify.h"
 #include "server/server.h"
+
+struct host host_server_begin(struct conn *conn, struct yn_buf *out)
+{
+    struct server *server = conn->loop->server;
+    return (struct host){
+        .loop = conn->loop,
+        .conn = conn,
+        .keyspace = server->databases[conn->db],
+        .db = conn->db,
+        .out = out,
+        .resp = conn->resp,
+        .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
+        .now_ms = loop_now_ms(conn->loop),
+    };
+}
 
 /* ---- replies ---- */
 
@@ -194,8 +210,7 @@ static void notify(struct host *h, struct yn_bytes key, const char *event)
 {
     struct server *server = h->loop->server;
     if (server->config.notify_classes != 0)
-        notify_event(&server->pubsub, server->config.notify_classes, event, h->conn->db,
-                     key);
+        notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
 }
 
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
@@ -282,8 +297,10 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
     h->loop->stats.changes++;
+    watch_touch(&h->loop->server->watches, h->db, key);
     tracking_note_change(&h->loop->server->tracking, key, h->conn);
     notify(h, key, event);
+    blocking_key_changed(h, key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -327,16 +344,25 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
 }
 
+static void db_changed(struct host *h, size_t db)
+{
+    multi_touch_db(h, db);
+    blocking_db_changed(h, db);
+}
+
 void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
+    db_changed(h, h->db);
     tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++)
+    for (size_t i = 0; i < server->n_databases; i++) {
         keyspace_flush(server->databases[i]);
+        db_changed(h, i);
+    }
     tracking_note_flush(&server->tracking);
 }

@@ -107,11 +107,14 @@ static void add_clients(const struct server *s, struct yn_buf *out)
     line(out, "maxclients:%zu", s->maxclients);
     line(out, "client_recent_max_input_buffer:%zu", max_in);
     line(out, "client_recent_max_output_buffer:%zu", max_out);
-    line(out, "blocked_clients:0");
+    line(out, "blocked_clients:%zu", s->blocked.n_clients);
     line(out, "tracking_clients:0");
     line(out, "pubsub_clients:%zu", n_pubsub);
-    line(out, "watching_clients:0");
-    line(out, "clients_in_timeout_table:0");
+    line(out, "watching_clients:%zu", s->watches.n_clients);
+    line(out, "clients_in_timeout_table:%zu", s->blocked.deadlines.n);
+    line(out, "total_watched_keys:%zu", s->watches.table.n);
+    line(out, "total_blocking_keys:%zu", s->blocked.table.n);
+    line(out, "total_blocking_keys_on_nokey:0");
 }
 
 static void add_memory(const struct server *s, struct yn_buf *out)

@@ -11,6 +11,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/host_server.h"
+#include "server/jobs.h"
 #include "server/server.h"
 
 static void write_text(struct yn_buf *out, const char *text)
@@ -31,13 +32,14 @@ static int64_t n_counted(const struct conn *conn, enum pubsub_kind kind)
 static void push_change(struct conn *conn, enum pubsub_kind kind, const char *verb,
                         const struct yn_bytes *name)
 {
-    yn_write_push(&conn->out, conn->resp, 3);
-    write_text(&conn->out, verb);
+    struct yn_buf *out = jobs_out(conn);
+    yn_write_push(out, conn->resp, 3);
+    write_text(out, verb);
     if (name != NULL)
-        yn_write_bulk(&conn->out, *name);
+        yn_write_bulk(out, *name);
     else
-        yn_write_null(&conn->out, conn->resp);
-    yn_write_integer(&conn->out, n_counted(conn, kind));
+        yn_write_null(out, conn->resp);
+    yn_write_integer(out, n_counted(conn, kind));
 }
 
 static void subscribe(struct cmd_call *call, enum pubsub_kind kind, const char *verb)
@@ -56,14 +58,15 @@ static void subscribe(struct cmd_call *call, enum pubsub_kind kind, const char *
 static void unsubscribe_all(struct conn *conn, enum pubsub_kind kind, const char *verb)
 {
     struct pubsub_list *list = &conn->subscriptions[kind];
+    struct yn_buf *out = jobs_out(conn);
     if (list->n == 0)
         push_change(conn, kind, verb, NULL);
     while (list->n > 0) {
-        yn_write_push(&conn->out, conn->resp, 3);
-        write_text(&conn->out, verb);
-        yn_write_bulk(&conn->out, pubsub_first(list));
+        yn_write_push(out, conn->resp, 3);
+        write_text(out, verb);
+        yn_write_bulk(out, pubsub_first(list));
         pubsub_remove_first(&conn->loop->server->pubsub, conn, kind);
-        yn_write_integer(&conn->out, n_counted(conn, kind));
+        yn_write_integer(out, n_counted(conn, kind));
     }
 }
 
