@@ -67,6 +67,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->tracking.redirected);
     list_init(&conn->jobs);
     watch_client_init(&conn->watch);
     blocked_client_init(&conn->blocked);
@@ -101,6 +102,7 @@ static void on_closed(uv_handle_t *handle)
 static void withdraw(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_forget(&conn->loop->server->tracking, conn);
     multi_reset(conn);
     blocking_forget(conn);
 }
@@ -182,7 +184,10 @@ size_t conn_queued(const struct conn *conn)
 
 size_t conn_n_subscriptions(const struct conn *conn)
 {
-    return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
+    size_t n = 0;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        n += conn->subscriptions[kind].n;
+    return n;
 }
 
 enum config_class conn_class(const struct conn *conn)
@@ -698,6 +703,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_stop(&conn->loop->server->tracking, conn);
     multi_reset(conn);
     free(conn->name);
     conn->name = NULL;

@@ -24,6 +24,7 @@
 #include "server/list.h"
 #include "server/multi.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
 #include "server/watch.h"
 
 struct loop;
@@ -95,6 +96,7 @@ struct conn {
     bool is_no_evict, is_no_touch;
     char *name, *lib_name, *lib_ver; /* NULL or not empty */
     struct pubsub_list subscriptions[PUBSUB_KINDS];
+    struct tracking_client tracking;
 
     /* for CLIENT LIST and timeouts */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];

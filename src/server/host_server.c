@@ -13,6 +13,7 @@
 #include "server/blocking.h"
 #include "server/conn.h"
 #include "server/keyspace.h"
+#include "server/notify.h"
 #include "server/server.h"
 
 struct host host_server_begin(struct conn *conn, struct yn_buf *out)
@@ -204,13 +205,23 @@ void host_count_search(struct host *h, const struct yn_search *search)
 
 /* ---- keys ---- */
 
+/* Tells who listens to keyspace notifications. */
+static void notify(struct host *h, struct yn_bytes key, const char *event)
+{
+    struct server *server = h->loop->server;
+    if (server->config.notify_classes != 0)
+        notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
+}
+
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
-    if (value.type == HOST_NONE)
-        h->loop->stats.keyspace_misses++;
-    else
+    if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
+        return value;
+    }
+    h->loop->stats.keyspace_misses++;
+    notify(h, key, "keymiss");
     return value;
 }
 
@@ -285,9 +296,10 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
-    (void)event;
     h->loop->stats.changes++;
     watch_touch(&h->loop->server->watches, h->db, key);
+    tracking_note_change(&h->loop->server->tracking, key, h->conn);
+    notify(h, key, event);
     blocking_key_changed(h, key);
 }
 
@@ -342,6 +354,7 @@ void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
     db_changed(h, h->db);
+    tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h)
@@ -351,4 +364,5 @@ void host_key_flush_all(struct host *h)
         keyspace_flush(server->databases[i]);
         db_changed(h, i);
     }
+    tracking_note_flush(&server->tracking);
 }
