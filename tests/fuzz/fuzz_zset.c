@@ -174,15 +174,27 @@ static void run(struct fake *fake, size_t n, const struct yn_bytes *words)
         fuzz_check_steps(fake, n, words, reply, change_sets);
 }
 
+#define BIG_N 1000
+
+/* The key of many leaves: m00000 .. m00999, three of each score. */
+static void put_big(struct fake *fake)
+{
+    static char names[BIG_N][8];
+    static struct yn_entry entries[BIG_N];
+    struct yn_zset *set;
+    for (size_t i = 0; i < BIG_N; i++) {
+        snprintf(names[i], sizeof names[i], "m%05zu", i % 100000);
+        entries[i] = (struct yn_entry){{names[i], strlen(names[i])}, (double)(i / 3)};
+    }
+    if (yn_zset_build(host_zset_options(fake_host(fake)), entries, BIG_N, &set) == YN_OK)
+        host_key_put_zset(fake_host(fake), (struct yn_bytes){"big", 3}, set);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct yn_bytes words[FUZZ_WORDS_MAX];
-    char line[64];
     struct fake *fake = fake_new();
-    for (int i = 0; i < 1000; i++) {
-        snprintf(line, sizeof line, "ZADD big %d m%05d", i / 3, i);
-        fake_run(fake, line);
-    }
+    put_big(fake);
     fake_run(fake, "ZADD k 1 a 2 b 2 c 2.5 d inf z -inf y");
     fake_run(fake, "ZADD k2 0 a 0 b 0 c 0 aa 0 ''");
     fake_run(fake, "SET s string");
