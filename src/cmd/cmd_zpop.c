@@ -11,9 +11,7 @@
  */
 #include "cmd/cmd_zset.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "cmd/zset_remove.h"
 #include "cmd/zset_reply.h"
@@ -162,33 +160,18 @@ static void pop_or_wait(struct cmd_call *call, const struct pop *pop,
 
 /* ---- parsing ---- */
 
-/* Takes the next word as a number of seconds, which may be a fraction and is read as C
- * reads a long double, but for blanks before it. */
-static bool parse_timeout(struct cmd_args *args, struct host *h, int64_t *out_ms)
+/* Reads a word as a number of seconds, which may be a fraction. */
+static bool parse_timeout(struct cmd_args *args, struct host *h, struct yn_bytes word,
+                          int64_t *out_ms)
 {
-    static const char not_float[] = "ERR timeout is not a float or out of range";
-    static const char too_large[] = "ERR timeout is out of range";
-    struct yn_bytes word;
-    if (!cmd_args_word(args, &word))
-        return false;
-    char *text = cmd_arena_take(args->arena, word.len + 1), *end;
-    if (text == NULL)
-        return cmd_args_fail(args, CMD_ERR_NOMEM);
-    if (word.len > 0)
-        memcpy(text, word.data, word.len);
-    text[word.len] = '\0';
-
-    errno = 0;
-    long double seconds = strtold(text, &end);
-    bool is_beyond = errno == ERANGE && (isinf(seconds) || seconds == 0);
-    if (word.len == 0 || strchr(" \t\n\v\f\r", text[0]) != NULL ||
-        end != text + word.len || is_beyond || isnan(seconds))
-        return cmd_args_fail(args, not_float);
+    long double seconds;
+    if (!cmd_word_parse_long_double(word, &seconds))
+        return cmd_args_fail(args, "ERR timeout is not a float or out of range");
     long double ms = ceill(seconds * 1000);
     if (ms < 0)
         return cmd_args_fail(args, "ERR timeout is negative");
     if (ms > (long double)(INT64_MAX - host_now_ms(h)))
-        return cmd_args_fail(args, too_large);
+        return cmd_args_fail(args, "ERR timeout is out of range");
     *out_ms = (int64_t)ms;
     return true;
 }
@@ -287,8 +270,8 @@ static void run_bzpop(struct cmd_call *call, bool is_max)
                       .form = POP_KEY_AND_ENTRY,
                       .shape = ZSET_REPLY_FLAT};
     int64_t timeout_ms;
-    cmd_args_init(&args, call, call->argc - 1);
-    if (!parse_timeout(&args, call->host, &timeout_ms))
+    cmd_args_init(&args, call, call->argc);
+    if (!parse_timeout(&args, call->host, call->argv[call->argc - 1], &timeout_ms))
         cmd_args_reply_error(&args, call->host);
     else
         pop_or_wait(call, &pop, call->argv + 1, call->argc - 2, timeout_ms);
@@ -304,6 +287,7 @@ void cmd_bzpopmax(struct cmd_call *call)
     run_bzpop(call, true);
 }
 
+/* The timeout comes first but is looked at last. */
 void cmd_bzmpop(struct cmd_call *call)
 {
     struct cmd_args args;
@@ -311,9 +295,9 @@ void cmd_bzmpop(struct cmd_call *call)
     const struct yn_bytes *keys;
     size_t n_keys;
     int64_t timeout_ms;
-    cmd_args_init(&args, call, 1);
-    if (!parse_timeout(&args, call->host, &timeout_ms) ||
-        !parse_zmpop(&args, &pop, &keys, &n_keys))
+    cmd_args_init(&args, call, 2);
+    if (!parse_zmpop(&args, &pop, &keys, &n_keys) ||
+        !parse_timeout(&args, call->host, call->argv[1], &timeout_ms))
         cmd_args_reply_error(&args, call->host);
     else
         pop_or_wait(call, &pop, keys, n_keys, timeout_ms);

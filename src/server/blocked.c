@@ -9,7 +9,7 @@ static void place_deadline(void *owner, size_t slot)
 
 void blocked_init(struct blocked *blocked, uint64_t hash_seed)
 {
-    interest_init(&blocked->table, hash_seed);
+    names_init(&blocked->table, hash_seed);
     due_init(&blocked->deadlines, place_deadline);
     list_init(&blocked->marked);
     blocked->n_clients = 0;
@@ -17,7 +17,7 @@ void blocked_init(struct blocked *blocked, uint64_t hash_seed)
 
 void blocked_clear(struct blocked *blocked)
 {
-    interest_clear(&blocked->table);
+    names_clear(&blocked->table);
     due_clear(&blocked->deadlines);
 }
 

@@ -12,7 +12,7 @@
 #include "server/interest.h"
 
 struct blocked {
-    struct interest_table table;
+    struct names table;
     struct due_heap deadlines;
     struct link marked; /* keys that may be ready, in the order of marking */
     size_t n_clients;

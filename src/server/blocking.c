@@ -143,9 +143,9 @@ void blocking_db_changed(struct host *h, size_t db)
     struct server *server = h->loop->server;
     const struct link *all = &server->blocked.table.all;
     for (const struct link *l = all->next; l != all; l = l->next) {
-        const struct interest_key *key = LIST_ITEM(l, struct interest_key, in_all);
-        if (key->db == db && is_ready(server, db, interest_name(key)))
-            blocked_mark(&server->blocked, db, interest_name(key));
+        const struct interest_key *key = interest_key_of(NAME_OF(l));
+        if (key->name.space == db && is_ready(server, db, key->name.bytes))
+            blocked_mark(&server->blocked, db, key->name.bytes);
     }
 }
 
@@ -175,7 +175,8 @@ static void serve_conn(struct conn *conn)
 static void serve_key(struct server *server, struct interest_key *key)
 {
     struct link *next = key->interests.next;
-    for (size_t n = key->n; n > 0 && is_ready(server, key->db, interest_name(key)); n--) {
+    for (size_t n = key->n; n > 0 && is_ready(server, key->name.space, key->name.bytes);
+         n--) {
         struct interest *interest = LIST_ITEM(next, struct interest, in_key);
         next = next->next;
         serve_conn(conn_of(interest->owner));

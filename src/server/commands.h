@@ -58,6 +58,11 @@ void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
 void client_help(struct cmd_call *call);
 
+/* tracking_cmds.c */
+void client_tracking(struct cmd_call *call);
+void client_caching(struct cmd_call *call);
+void client_getredir(struct cmd_call *call);
+void client_trackinginfo(struct cmd_call *call);
 /* multi.c */
 void multi_multi(struct cmd_call *call);
 void multi_exec(struct cmd_call *call);
@@ -80,10 +85,15 @@ void pubsub_subscribe(struct cmd_call *call);
 void pubsub_unsubscribe(struct cmd_call *call);
 void pubsub_psubscribe(struct cmd_call *call);
 void pubsub_punsubscribe(struct cmd_call *call);
+void pubsub_ssubscribe(struct cmd_call *call);
+void pubsub_sunsubscribe(struct cmd_call *call);
 void pubsub_publish_cmd(struct cmd_call *call);
+void pubsub_spublish(struct cmd_call *call);
 void pubsub_channels(struct cmd_call *call);
 void pubsub_numsub(struct cmd_call *call);
 void pubsub_numpat(struct cmd_call *call);
+void pubsub_shardchannels(struct cmd_call *call);
+void pubsub_shardnumsub(struct cmd_call *call);
 void pubsub_help(struct cmd_call *call);
 
 #endif

@@ -9,9 +9,9 @@
  * of them (half a request) is copied into conn->in. The reply grows in a buffer lent
  * by the loop; only what the kernel does not take stays with the connection.
  *
- * A huge argument is read where it will stay: conn->in gets room for exactly all of it,
- * and the value takes the block over (conn_may_take_in). Until it is complete nobody
- * looks at its bytes.
+ * A huge argument is read where it will stay: conn->in gets room for all of it and for a
+ * few words behind it, and the value takes the block over (conn_may_take_in). Until it is
+ * complete nobody looks at its bytes.
  */
 #include "server/conn.h"
 
@@ -38,6 +38,8 @@
 #define WAITING_IN_MAX ((size_t)1024 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
+/* Room behind a huge argument, for the words that follow it in its request. */
+#define TAIL_ROOM ((size_t)1024)
 /* A buffer larger than this is given back when it is empty. */
 #define KEEP_CAP ((size_t)256 * 1024)
 #define LINGER_NS ((uint64_t)1000 * 1000 * 1000)
@@ -65,6 +67,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->tracking.redirected);
     list_init(&conn->jobs);
     watch_client_init(&conn->watch);
     blocked_client_init(&conn->blocked);
@@ -99,6 +102,7 @@ static void on_closed(uv_handle_t *handle)
 static void withdraw(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_forget(&conn->loop->server->tracking, conn);
     multi_reset(conn);
     blocking_forget(conn);
 }
@@ -180,7 +184,10 @@ size_t conn_queued(const struct conn *conn)
 
 size_t conn_n_subscriptions(const struct conn *conn)
 {
-    return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
+    size_t n = 0;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        n += conn->subscriptions[kind].n;
+    return n;
 }
 
 enum config_class conn_class(const struct conn *conn)
@@ -379,7 +386,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
     for (; i < batch->n; i++) {
         struct yn_request *request = &batch->request[i];
-        if (i > 0 && (is_stale || has_to_wait(conn, slice_end_ns)))
+        if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
             dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
@@ -402,7 +409,7 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
     size_t at = 0;
     conn->has_more = false;
     while (at < len) {
-        if (has_to_wait(conn, slice_end_ns)) {
+        if (conn->is_in_taken || has_to_wait(conn, slice_end_ns)) {
             note_waiting(conn);
             break;
         }
@@ -422,8 +429,19 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 {
     const struct yn_buf *in = &conn->in;
     return !conn->is_in_taken && bytes.len >= BLOB_LEN_MIN && in->len > bytes.len &&
-           bytes.data + bytes.len + 2 == in->data + in->len &&
+           bytes.data > in->data && bytes.data + bytes.len < in->data + in->len &&
            in->cap - bytes.len <= bytes.len / 8;
+}
+
+/* The block belongs to a value now: what follows the request in it moves out. The value
+ * is still there, since the command that took the block was the last one to run. */
+static void leave_block(struct conn *conn, size_t used)
+{
+    struct yn_buf rest;
+    yn_buf_init(&rest);
+    yn_buf_append(&rest, conn->in.data + used, conn->in.len - used);
+    conn->in = rest;
+    conn->is_in_taken = false;
 }
 
 static void execute_buffered(struct conn *conn)
@@ -438,8 +456,7 @@ static void execute_buffered(struct conn *conn)
     }
     size_t used = execute(conn, conn->in.data, conn->in.len);
     if (conn->is_in_taken) {
-        conn->is_in_taken = false;
-        yn_buf_init(&conn->in);
+        leave_block(conn, used);
         return;
     }
     yn_buf_consume(&conn->in, used);
@@ -529,10 +546,14 @@ static size_t read_room(const struct conn *conn)
 {
     size_t have = conn->in.len;
     size_t need = conn->request.need;
+    bool is_huge = need >= BLOB_LEN_MIN;
+    /* behind a huge argument its words, at first in its block */
+    if (have >= BLOB_LEN_MIN && have < conn->in.cap && need <= conn->in.cap)
+        return need > have ? need - have : conn->in.cap - have;
     if (need <= have + READ_ROOM)
-        return need > have && need >= BLOB_LEN_MIN ? need - have : READ_ROOM;
+        return need > have && is_huge ? need - have + TAIL_ROOM : READ_ROOM;
     if (have >= need / 16)
-        return need - have;
+        return need - have + TAIL_ROOM;
     return have > READ_ROOM ? have : READ_ROOM;
 }
 
@@ -543,7 +564,7 @@ static void reuse_block(struct conn *conn)
     size_t cap;
     if (conn->request.need < BLOB_LEN_MIN || conn->request.need <= in->cap)
         return;
-    char *block = blob_reuse(conn->request.need, &cap);
+    char *block = blob_reuse(conn->request.need + TAIL_ROOM, &cap);
     if (block == NULL)
         return;
     memcpy(block, in->data, in->len);
@@ -682,6 +703,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_stop(&conn->loop->server->tracking, conn);
     multi_reset(conn);
     free(conn->name);
     conn->name = NULL;

@@ -24,6 +24,7 @@
 #include "server/list.h"
 #include "server/multi.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
 #include "server/watch.h"
 
 struct loop;
@@ -95,6 +96,7 @@ struct conn {
     bool is_no_evict, is_no_touch;
     char *name, *lib_name, *lib_ver; /* NULL or not empty */
     struct pubsub_list subscriptions[PUBSUB_KINDS];
+    struct tracking_client tracking;
 
     /* for CLIENT LIST and timeouts */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
@@ -126,8 +128,8 @@ struct yn_buf *conn_push(struct conn *conn);
 void conn_pushed(struct conn *conn);
 
 /* Whether these bytes, an argument of the command that runs, may keep the block of
- * conn->in for themselves: they fill it nearly, and nothing comes after their request.
- * Who does keep it sets is_in_taken. */
+ * conn->in for themselves: they fill it nearly. Who does keep it sets is_in_taken: then
+ * the bytes must stay at least until the command has returned. */
 bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes);
 
 size_t conn_n_subscriptions(const struct conn *conn);

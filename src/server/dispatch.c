@@ -50,7 +50,8 @@ static bool is_allowed_subscribed(const struct cmd_spec *spec)
 {
     return spec->run == server_ping || spec->run == pubsub_subscribe ||
            spec->run == pubsub_unsubscribe || spec->run == pubsub_psubscribe ||
-           spec->run == pubsub_punsubscribe || spec->run == session_quit ||
+           spec->run == pubsub_punsubscribe || spec->run == pubsub_ssubscribe ||
+           spec->run == pubsub_sunsubscribe || spec->run == session_quit ||
            spec->run == session_reset;
 }
 
@@ -136,6 +137,32 @@ static void count_call(struct loop *loop, const struct cmd_call *call)
         count_time(loop, call->spec);
 }
 
+/* Client-side caching: remembers the keys that the command has read. */
+static void note_reads(struct conn *conn, const struct cmd_call *call)
+{
+    struct tracker *tracker = conn->tracking.tracker;
+    struct server *server = conn->loop->server;
+    if ((call->spec->flags & CMD_READONLY) == 0 || !tracking_wants_reads(tracker))
+        return;
+    size_t n = cmd_keys_of(call->spec, call->argc, call->argv, NULL, 0);
+    size_t *index = cmd_arena_take(call->arena, (n + 1) * sizeof *index);
+    if (index == NULL) { /* it must not keep what it has read */
+        tracking_note_flush(&server->tracking);
+        return;
+    }
+    cmd_keys_of(call->spec, call->argc, call->argv, index, n);
+    for (size_t i = 0; i < n; i++)
+        tracking_note_read(&server->tracking, tracker, call->argv[index[i]],
+                           (size_t)server->config.tracking_table_max_keys);
+}
+
+/* CLIENT CACHING holds for one command that is not CLIENT's, or for one transaction. */
+static bool ends_caching(const struct cmd_call *call)
+{
+    return !call->host->is_in_exec && !call->host->conn->multi.is_open &&
+           strncmp(call->spec->name, "client|", 7) != 0;
+}
+
 /* ---- running ---- */
 
 /* Runs a command that has passed the checks. */
@@ -149,6 +176,11 @@ static void perform(struct cmd_call *call)
     if (call->block.wanted && blocking_wait_or_reply(call)) {
         count_time(loop, call->spec); /* it is a call when it has an answer */
         return;
+    }
+    if (call->host->conn->tracking.tracker != NULL) {
+        note_reads(call->host->conn, call);
+        if (ends_caching(call))
+            tracking_set_caching(call->host->conn->tracking.tracker, false);
     }
     if (call->job != NULL)
         jobs_start(call->host, call->job);

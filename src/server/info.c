@@ -192,8 +192,12 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "geo_leaves_visited:%llu", (unsigned long long)c->search_leaves);
     line(out, "geo_points_tested:%llu", (unsigned long long)c->search_tested);
     line(out, "geo_hits:%llu", (unsigned long long)c->search_hits);
-    line(out, "pubsub_channels:%zu", s->pubsub.tables[PUBSUB_CHANNEL].n);
-    line(out, "pubsub_patterns:%zu", s->pubsub.tables[PUBSUB_PATTERN].n);
+    line(out, "pubsub_channels:%zu", s->pubsub.topics[PUBSUB_CHANNEL].n);
+    line(out, "pubsub_patterns:%zu", s->pubsub.topics[PUBSUB_PATTERN].n);
+    line(out, "pubsubshard_channels:%zu", s->pubsub.topics[PUBSUB_SHARD].n);
+    line(out, "tracking_total_keys:%zu", s->tracking.keys.n);
+    line(out, "tracking_total_items:%zu", s->tracking.n_items);
+    line(out, "tracking_total_prefixes:%zu", s->tracking.prefixes.n);
     line(out, "latest_fork_usec:0");
     line(out, "total_forks:0");
     line(out, "total_error_replies:%llu", (unsigned long long)c->errors);

@@ -237,6 +237,7 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
     close_handle((uv_handle_t *)&server->loop.idle);
+    close_handle((uv_handle_t *)&server->loop.prepare);
 }
 
 static void on_stop_timer(uv_timer_t *timer)
@@ -318,6 +319,7 @@ bool server_init(struct server *server, struct config *config)
     }
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
+    tracking_init(&server->tracking, server->hash_seed);
     watches_init(&server->watches, server->hash_seed);
     blocking_init(server);
     server->started_ms = loop_now_ms(&server->loop);
@@ -344,6 +346,7 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    tracking_clear(&server->tracking);
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
     loop_clear(&server->loop);

@@ -15,6 +15,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
 #include "server/watch.h"
 
 /* Given by the build. */
@@ -33,6 +34,7 @@ struct server {
     size_t n_databases;
     struct keyspace **databases;
     struct pubsub pubsub;
+    struct tracking tracking;
     struct watches watches;
     struct blocked blocked;
 

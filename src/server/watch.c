@@ -15,13 +15,13 @@ static struct watch *watch_of(struct link *in_owner)
 
 void watches_init(struct watches *watches, uint64_t hash_seed)
 {
-    interest_init(&watches->table, hash_seed);
+    names_init(&watches->table, hash_seed);
     watches->n_clients = 0;
 }
 
 void watches_clear(struct watches *watches)
 {
-    interest_clear(&watches->table);
+    names_clear(&watches->table);
 }
 
 void watch_client_init(struct watch_client *client)
@@ -119,9 +119,9 @@ void watch_touch_db(struct watches *watches, size_t db, watch_exists_fn exists, 
     list_init(&touched);
     struct link *all = &watches->table.all;
     for (struct link *l = all->next; l != all; l = l->next) {
-        struct interest_key *key = LIST_ITEM(l, struct interest_key, in_all);
-        if (key->db == db)
-            gather_touched(key, exists(ctx, db, interest_name(key)), &touched);
+        struct interest_key *key = interest_key_of(NAME_OF(l));
+        if (key->name.space == db)
+            gather_touched(key, exists(ctx, db, key->name.bytes), &touched);
     }
     while (!list_is_empty(&touched)) {
         struct watch_client *client =
@@ -137,7 +137,7 @@ bool watch_has_expired(const struct watch_client *client, watch_exists_fn exists
     for (struct link *l = client->all.next; l != &client->all; l = l->next) {
         const struct watch *watch = watch_of(l);
         const struct interest_key *key = watch->interest.key;
-        if (watch->existed && !exists(ctx, key->db, interest_name(key)))
+        if (watch->existed && !exists(ctx, key->name.space, key->name.bytes))
             return true;
     }
     return false;

@@ -11,7 +11,7 @@
 #include "server/interest.h"
 
 struct watches {
-    struct interest_table table;
+    struct names table;
     size_t n_clients; /* that watch something */
 };
 
