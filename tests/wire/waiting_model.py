@@ -51,7 +51,7 @@ class Model:
         self.ready = {}  # (db, key), in order
         self.replies = []  # (client, reply) of the present step, in order
         self.woken = collections.deque()  # clients that do not wait any more, in order
-        self.n_blocks = self.n_served = self.n_aborted = 0
+        self.n_blocks = self.n_served = self.n_aborted = self.n_run = 0
 
     # -- what a change means to others --
 
@@ -254,6 +254,7 @@ class Model:
             return EXECABORT
         if is_touched:
             return client.null()
+        self.n_run += 1
         replies = [self.run(client, words) for words in queue]
         return [client.null() if reply is BLOCKS else reply for reply in replies]
 
@@ -338,10 +339,12 @@ class Driver:
     KEYS = ("k0", "k1", "k2")
     N_CLIENTS = 6
 
-    def __init__(self, server, seed, serves_as_7_0, knows=(), waits_for_hang_up=True):
+    def __init__(self, server, seed, serves_as_7_0, waiting_share=0.25, knows=(),
+                 waits_for_hang_up=True):
         self.server = server
         self.random = random.Random(seed)
         self.model = Model(serves_as_7_0)
+        self.waiting_share = waiting_share
         self.knows = set(knows)
         self.waits_for_hang_up = waits_for_hang_up
         self.observer = server.connect()
@@ -428,17 +431,16 @@ class Driver:
 
     def words(self, client):
         choose = self.random.choice
-        kind = self.random.random()
-        if client.queue is not None and kind < 0.25:
-            return (choose(("EXEC", "EXEC", "EXEC", "DISCARD")),)
-        if kind < 0.45:
+        if client.queue is not None and self.random.random() < 0.25:
+            return (choose(("EXEC", "EXEC", "EXEC", "EXEC", "DISCARD")),)
+        if self.random.random() < self.waiting_share:
             return self.waiting_words("0")
-        if kind < 0.53:
-            return (choose(("MULTI", "MULTI", "MULTI", "EXEC", "DISCARD", "NONSENSE")),)
-        if kind < 0.62:
-            return choose((("WATCH", *self.keys()), ("WATCH", *self.keys()),
-                           ("WATCH", *self.keys()), ("UNWATCH",), ("ZREM", "k0")))
-        if kind < 0.66:
+        kind = self.random.random()
+        if kind < 0.18:
+            return (choose(["MULTI"] * 6 + ["EXEC", "DISCARD", "NONSENSE"]),)
+        if kind < 0.30:
+            return choose([("WATCH", *self.keys())] * 8 + [("UNWATCH",), ("ZREM", "k0")])
+        if kind < 0.34:
             return choose((("SELECT", "0"), ("SELECT", "1"), ("RESET",)))
         return self.write_words()
 
@@ -519,7 +521,10 @@ class Driver:
         return not ahead or (n == 1 and client.waits_for is None)
 
     def step(self):
-        client = self.random.choice(self.model.clients)
+        clients = self.model.clients
+        if self.random.random() < 0.85:  # mostly one that runs what it sends
+            clients = [c for c in clients if c.waits_for is None] or clients
+        client = self.random.choice(clients)
         kind = self.random.random()
         if self.model.n_waiting() == len(self.model.clients):
             kind = 0.02 + kind * 0.06  # everyone waits: free somebody
