@@ -19,6 +19,7 @@ from value_words import DATABASES
 
 WAIT_S = 30
 PSEUDO = b"!"
+EVENTS = b"__keyevent@"
 
 
 class Client(Connection):
@@ -45,7 +46,28 @@ class Side:
         self.connect = connect
         self.clients = [connect(resp) for resp in protocols]
         self.ids = [client.command("CLIENT", "ID") for client in self.clients]
-        self.control = Client(server.path)
+        self.path = server.path
+        self.control = Client(self.path)
+        self.listener = None
+
+    def listen(self, classes):
+        """From now on, key events of these classes are kept for `events`."""
+        self.control.command("CONFIG", "SET", "notify-keyspace-events", classes)
+        if classes:
+            self.listener = Client(self.path)
+            self.listener.command("PSUBSCRIBE", EVENTS + b"*")
+
+    def events(self):
+        """What was told since the last call: [(channel, key)]. Keys that expire are left
+        out: when a server finds them is its own affair."""
+        self.control.command("PUBLISH", EVENTS + b"end", "")
+        found = []
+        while True:
+            _, _, channel, key = self.listener.read()
+            if channel == EVENTS + b"end":
+                return found
+            if not channel.endswith(b":expired"):
+                found.append((channel[len(EVENTS) :], key))
 
     def listed(self):
         """CLIENT LIST: the fields of each client, by its number."""
@@ -87,8 +109,9 @@ class Side:
         return int(seconds) * 1_000_000 + int(microseconds)
 
     def close(self):
-        for client in [*self.clients, self.control]:
-            client.close()
+        for client in [*self.clients, self.control, self.listener]:
+            if client is not None:
+                client.close()
 
 
 def await_condition(condition, fault):
@@ -131,7 +154,13 @@ class Run:
     """Steps on both servers, from empty ones on. `counts` counts allowed differences."""
 
     def __init__(
-        self, servers, counts, protocols, client_classes=(Client, Client), patience_s=5
+        self,
+        servers,
+        counts,
+        protocols,
+        client_classes=(Client, Client),
+        patience_s=5,
+        events="",
     ):
         self.counts, self.protocols = counts, protocols
         self.sides = [
@@ -139,10 +168,12 @@ class Run:
         ]
         for side in self.sides:
             side.clear()
+            side.listen(events)
+        self.hears_events = bool(events)
         self.transactions = [Transaction() for _ in range(N_CLIENTS)]
         self.patience_s = patience_s  # until both have served a client
         self.waiting = {}  # client: words of its blocking command
-        self.n_expired = 0
+        self.n_expired, self.expired = 0, set()
         self.n_commands = 0
 
     def close(self):
@@ -160,6 +191,8 @@ class Run:
             del rest[:n]
             if self.waiting:
                 self.collect(self.waiting)
+        if self.hears_events:
+            self.compare_events(client, commands)
 
     def n_together(self, client, commands):
         """How many of these commands may go in one pipeline: one that may block goes alone.
@@ -224,6 +257,23 @@ class Run:
             f"{show([words])}\nyonder: {shorten(ours)}\nredis:  {shorten(theirs)}\n"
             f"{first_difference(ours, theirs)}"
         )
+
+    def compare_events(self, client, commands):
+        """The events of a step: the same ones in the same order."""
+        ours, theirs = (side.events() for side in self.sides)
+        if ours == theirs or commands[0][0] == b"!expire":
+            return  # PEXPIRE key 1 may find its time over, and delete
+        if self.without_expired(ours) != self.without_expired(theirs):
+            texts = [b"\n".join(b" ".join(event) for event in e) for e in (ours, theirs)]
+            self.fail(client, commands[-1], *texts, "events of this step differ")
+
+    def without_expired(self, events):
+        """Redis tells of the removal of a key that has expired, if it is still there."""
+        return [
+            (channel, key)
+            for channel, key in events
+            if not (channel.endswith(b":del") and key in self.expired)
+        ]
 
     # ---- clients that wait ----
 
@@ -356,6 +406,7 @@ class Run:
         """Keys expire; nobody looks at them before the next command does."""
         self.compare_pipeline(client, [[b"PEXPIRE", key, b"1"] for key in keys])
         self.n_expired += len(keys)
+        self.expired.update(keys)
         for side in self.sides:
             end = side.now_us() + 2000
             await_condition(lambda: side.now_us() > end, "the clock stands")
@@ -491,14 +542,16 @@ def run_steps(servers, steps, counts, protocols, client_classes=(Client, Client)
     return run.n_commands
 
 
-def shrink_steps(servers, steps, protocols, first_fault):
+def shrink_steps(servers, steps, protocols, events, first_fault):
     """The smallest list of steps found that still fails, and its fault."""
     deadline = time.monotonic() + SHRINK_S
     last = [first_fault]
 
     def fails(part):
         try:
-            run_steps(servers, part, FORGOTTEN, protocols, patience_s=0.2)
+            run_steps(
+                servers, part, FORGOTTEN, protocols, patience_s=0.2, events=events
+            )
         except Failure as fault:
             last[0] = fault
             return True

@@ -24,6 +24,7 @@ Unexplained. What then differs has a name:
                          a set was stored over it, though the key has members now
   encoding               OBJECT ENCODING tells what a set holds now; in Redis one that was
                          large stays a skiplist
+  reference count        OBJECT REFCOUNT: two programs share their objects otherwise
   timeout out of range   has an error of its own, as in 8.0; 7.0 calls it negative
   end before the start   GETRANGE with an end before the first byte is empty, as in 8.0
 """
@@ -48,6 +49,7 @@ WRONG_TYPE = "wrong type meanwhile"
 FIRST_KEY = "first of its keys"
 LEFT_WAITING = "left waiting"
 ENCODING = "encoding"
+REFERENCES = "reference count"
 TIMEOUT = "timeout out of range"
 RANGE_END = "end before the start"
 
@@ -131,6 +133,12 @@ def is_idle_time(case):
     ours, theirs = numbers
     if abs(ours - theirs) <= CLOCK_SLACK_S or ours <= CLOCK_SLACK_S < theirs:
         return CLOCK
+    return None
+
+
+def is_reference_count(case):
+    if case.words[1].upper() == b"REFCOUNT" and case.both(int):
+        return REFERENCES
     return None
 
 
@@ -302,7 +310,7 @@ CHECKS = {
     b"PTTL": [is_clock],
     b"EXPIRETIME": [is_clock],
     b"PEXPIRETIME": [is_clock],
-    b"OBJECT": [is_idle_time, is_encoding],
+    b"OBJECT": [is_idle_time, is_encoding, is_reference_count],
     b"ZRANDMEMBER": [is_random_member],
     b"RANDOMKEY": [is_random_key],
     b"KEYS": [is_same_content],

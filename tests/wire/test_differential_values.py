@@ -22,6 +22,7 @@ from resp import NULL_ARRAY
 
 N_COMMANDS = 50_000
 SEEDS_FILE = "seeds_values.txt"
+EVENT_CLASSES = "EA"
 # Commands that the server need not know yet. They are left out while it does not.
 NOT_YET = TESTED
 
@@ -60,13 +61,19 @@ def steps_of(seed, unknown=frozenset()):
     return steps
 
 
+def events_of(seed):
+    """In every other epoch the events of keys are compared, too."""
+    return EVENT_CLASSES if seed % 2 else ""
+
+
 def run_epoch(both, seed, counts, unknown):
     """Returns the number of commands; fails with the shortest steps found."""
     steps, protocols = steps_of(seed, unknown), protocols_of(seed)
+    events = events_of(seed)
     try:
-        return beside.run_steps(both, steps, counts, protocols)
+        return beside.run_steps(both, steps, counts, protocols, events=events)
     except Failure as fault:
-        short, last = beside.shrink_steps(both, steps, protocols, fault)
+        short, last = beside.shrink_steps(both, steps, protocols, events, fault)
         raise Failure(
             f"seed {seed}: {last}\nsteps (client> command):\n{beside.show_steps(short)}\n"
             f"repeat: YN_SEED={seed} YN_EPOCHS=1; add the seed to {SEEDS_FILE}"
