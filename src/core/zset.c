@@ -517,14 +517,27 @@ static enum yn_status index_members(struct yn_zset *set)
     return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
 }
 
-enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
-                              enum yn_status status, struct yn_zset **out_set)
+enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
+                                   enum yn_status status, struct yn_zset **out_set)
 {
     if (status == YN_OK)
         status = yn_builder_finish(builder);
     yn_builder_free(builder);
-    if (status == YN_OK)
-        status = index_members(set);
+    if (status != YN_OK) {
+        yn_zset_free(set);
+        return status;
+    }
+    *out_set = set;
+    return YN_OK;
+}
+
+enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
+                              enum yn_status status, struct yn_zset **out_set)
+{
+    status = yn_zset_finish_tree(set, builder, status, &set);
+    if (status != YN_OK)
+        return status;
+    status = index_members(set);
     if (status != YN_OK) {
         yn_zset_free(set);
         return status;
