@@ -121,6 +121,8 @@ int64_t host_key_expiry_ms(struct host *h, struct yn_bytes key);
 bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms);
 /* The clock, the same during one command. */
 int64_t host_now_ms(struct host *h);
+/* A random number, all 64 bits of it. Not for secrets. */
+uint64_t host_random(struct host *h);
 
 size_t host_key_count(struct host *h); /* keys of the current database */
 /* Visits keys in the order of a cursor that is stable under changes: start with 0, 0 back

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/random.h"
 #include "resp/write.h"
 
 #define KEYS_MAX 64
@@ -36,6 +37,7 @@ struct host {
     size_t n_allocations_left; /* 0: no limit; 1: the next one fails */
     struct yn_allocator allocator;
     struct yn_options options;
+    uint64_t random;
     struct fake_key keys[KEYS_MAX];
 };
 
@@ -47,6 +49,7 @@ struct fake {
     void (*between)(struct fake *fake, void *ctx);
     void *between_ctx;
     size_t n_steps;
+    struct cmd_block block;
 };
 
 /* ---- set-up ---- */
@@ -149,6 +152,11 @@ void fake_set_now(struct fake *fake, int64_t now_ms)
     fake->host.now_ms = now_ms;
 }
 
+void fake_set_random(struct fake *fake, uint64_t seed)
+{
+    fake->host.random = seed;
+}
+
 struct host *fake_host(struct fake *fake)
 {
     return &fake->host;
@@ -220,6 +228,7 @@ struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
     yn_buf_reset(&h->events, 1 << 16);
     fake->n_steps = 0;
     cmd_run(&call);
+    fake->block = call.block;
     if (call.job != NULL)
         run_job(fake, call.job);
     cmd_arena_reset(fake->arena);
@@ -253,6 +262,11 @@ const char *fake_run(struct fake *fake, const char *line)
 size_t fake_job_steps(const struct fake *fake)
 {
     return fake->n_steps;
+}
+
+struct cmd_block fake_block(const struct fake *fake)
+{
+    return fake->block;
 }
 
 const char *fake_events(const struct fake *fake)
@@ -589,6 +603,11 @@ bool host_key_set_expiry_ms(struct host *h, struct yn_bytes name, int64_t at_ms)
 int64_t host_now_ms(struct host *h)
 {
     return h->now_ms;
+}
+
+uint64_t host_random(struct host *h)
+{
+    return yn_random_next(&h->random);
 }
 
 size_t host_key_count(struct host *h)
