@@ -52,6 +52,27 @@ ENCODING = "encoding"
 REFERENCES = "reference count"
 TIMEOUT = "timeout out of range"
 RANGE_END = "end before the start"
+NAMES = [
+    CLOCK,
+    PICK,
+    CONTENT,
+    PAGE,
+    SIZES,
+    PAYLOAD,
+    EXPIRED,
+    NEGATIVE_ZERO,
+    NEWER,
+    CURSOR,
+    SCORE_END,
+    CURSOR_NUL,
+    WRONG_TYPE,
+    FIRST_KEY,
+    LEFT_WAITING,
+    ENCODING,
+    REFERENCES,
+    TIMEOUT,
+    RANGE_END,
+]
 
 EMPTY_BULK = b"$0\r\n\r\n"
 

@@ -70,7 +70,7 @@ class SortedSets(Words):
 
     def zadd_many(self):
         """Enough members for the encoding of large sets, on either side of its limit."""
-        n = self.rng.choice([120, 127, 128, 129, 140, 400])
+        n = self.rng.choice(self.sizes)
         start = self.rng.choice([0, 0, 100])
         key = self.key("z")
         words = [b"ZADD", key]
@@ -626,6 +626,7 @@ COMMANDS = [
     ("let_expire", 3, EITHER),
     ("cross_dump", 4, EITHER),
     ("spoilt_restore", 3, EITHER),
+    ("getkeys", 3, EITHER),
 ]
 NOT_SPOILT = {b"ZRANDMEMBER", b"WAIT", b"FLUSHALL", b"FLUSHDB", b"SETRANGE"} | BLOCKING
 SET_TIMES = {b"SET", b"GETEX", b"SETEX", b"PSETEX", b"EXPIRE", b"PEXPIRE", b"RESTORE"}
@@ -639,6 +640,7 @@ class Generator(SortedSets, Strings, Keys):
     def __init__(self, rng):
         super().__init__(rng)
         self.in_multi = [False] * N_CLIENTS
+        self.sizes = rng.choice([[120, 127, 128, 129, 140, 400]] * 15 + [[1000, 4000]])
         self.methods = [getattr(self, name) for name, _, _ in COMMANDS]
         self.weights = [weight for _, weight, _ in COMMANDS]
         self.pools = {name: pool for name, _, pool in COMMANDS}
@@ -689,6 +691,13 @@ class Generator(SortedSets, Strings, Keys):
         if words[0] == b"RANDOMKEY":
             return [[b"KEYS", b"*"]]
         return []
+
+    def getkeys(self):
+        """Which words of a command are its keys? 7.0 wants more than its name."""
+        words = self.command_for_queue()
+        while len(words) < 2:
+            words = self.command_for_queue()
+        return [b"COMMAND", b"GETKEYS", *words]
 
     # ---- transactions ----
 

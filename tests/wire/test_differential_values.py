@@ -11,14 +11,17 @@ run first.
 """
 import collections
 import random
+import re
 
 import pytest
 
 import beside
+import explain_values
 import servers
 from differential import Failure, kept_seeds, run_epochs
 from generate_values import N_CLIENTS, TESTED, make_steps
-from resp import NULL_ARRAY
+from rdb_payload import seal
+from resp import NULL_ARRAY, Error, encode
 
 N_COMMANDS = 50_000
 SEEDS_FILE = "seeds_values.txt"
@@ -98,3 +101,103 @@ def test_random_commands(both, unknown):
     counts = collections.Counter()
     run_epochs(lambda seed: run_epoch(both, seed, counts, unknown), N_COMMANDS)
     print(f"allowed differences: {dict(counts)}")
+
+
+def compat_names():
+    """The names in docs/compat.md, in the table of the random test."""
+    text = (servers.ROOT / "docs" / "compat.md").read_text()
+    part = text.partition("## What the random test lets pass")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| (\w[^|]*?) +\|", part, re.MULTILINE)) - {"name"}
+
+
+def test_allowed_differences_are_documented():
+    assert compat_names() == set(explain_values.NAMES)
+
+
+def waiting(server, *words):
+    """A client that waits."""
+    conn = server.connect()
+    number = conn.command("CLIENT", "ID")
+    conn.send(encode(*words))
+    with server.connect() as control:
+        listed = b"id=%d " % number
+
+        def waits():
+            lines = control.command("CLIENT", "LIST").splitlines()
+            return any(line.startswith(listed) and b" flags=b " in line for line in lines)
+
+        beside.await_condition(waits, "the client does not wait")
+    return conn
+
+
+def test_waiting_clients_are_served_as_in_8(server):
+    """The three differences from 7.0 in whom members go to."""
+    with server.connect() as conn:
+        with waiting(server, "BZPOPMIN", "a", "b", "0") as waiter:
+            conn.command("SET", "a", "x")
+            conn.command("ZADD", "b", "1", "m")
+            assert waiter.read().startswith(b"WRONGTYPE")
+            assert conn.command("ZCARD", "b") == 1
+        conn.command("FLUSHALL")
+        with waiting(server, "BZPOPMIN", "a", "b", "0") as waiter:
+            conn.pipeline([["MULTI"], ["ZADD", "b", "1", "m"], ["ZADD", "a", "2", "n"], ["EXEC"]])
+            assert waiter.read() == [b"a", b"n", b"2"]
+        conn.command("FLUSHALL")
+        conn.command("ZADD", "from", "1", "m")
+        with waiting(server, "BZPOPMIN", "a", "0") as waiter:
+            conn.command("SET", "a", "x")
+            conn.command("ZUNIONSTORE", "a", "1", "from")
+            assert waiter.read() == [b"a", b"m", b"1"]
+
+
+# Each way gives a key 25 ms to live; `at` is that time on the server's clock.
+WAYS_TO_EXPIRE = {
+    "PEXPIRE": lambda key, at: [["SET", key, "x"], ["PEXPIRE", key, "25"]],
+    "PEXPIREAT": lambda key, at: [["SET", key, "x"], ["PEXPIREAT", key, at]],
+    "PEXPIRE of a set": lambda key, at: [["ZADD", key, "1", "m"], ["PEXPIRE", key, "25"]],
+    "SET PX": lambda key, at: [["SET", key, "x", "PX", "25"]],
+    "SET PXAT": lambda key, at: [["SET", key, "x", "PXAT", at]],
+    "SET KEEPTTL": lambda key, at: [["PSETEX", key, "25", "x"], ["SET", key, "y", "KEEPTTL"]],
+    "PSETEX": lambda key, at: [["PSETEX", key, "25", "x"]],
+    "GETEX PX": lambda key, at: [["SET", key, "x"], ["GETEX", key, "PX", "25"]],
+    "RENAME": lambda key, at: [["PSETEX", "from", "25", "x"], ["RENAME", "from", key]],
+    "COPY": lambda key, at: [["PSETEX", "from", "25", "x"], ["COPY", "from", key]],
+    "RESTORE": lambda key, at: [["RESTORE", key, "25", seal(b"\x00\x01x")]],
+    "RESTORE ABSTTL": lambda key, at: [
+        ["RESTORE", key, at, seal(b"\x00\x01x"), "ABSTTL"]
+    ],
+    "SETRANGE after": lambda key, at: [["PSETEX", key, "25", "x"], ["SETRANGE", key, "1", "y"]],
+    "ZADD after": lambda key, at: [
+        ["ZADD", key, "1", "m"],
+        ["PEXPIRE", key, "25"],
+        ["ZADD", key, "2", "n"],
+    ],
+}
+
+
+def now_us(conn):
+    seconds, microseconds = conn.command("TIME")
+    return int(seconds) * 1_000_000 + int(microseconds)
+
+
+@pytest.mark.parametrize("way", WAYS_TO_EXPIRE)
+def test_keys_expire_on_time(both, way):
+    """A key is there until its time and not after it, on either server, whoever looks."""
+    for server in both:
+        with server.connect() as conn:
+            conn.command("FLUSHALL")
+            at = str(now_us(conn) // 1000 + 25)
+            for words in WAYS_TO_EXPIRE[way]("k", at):
+                assert not isinstance(conn.command(*words), Error), words
+            time_ms = conn.command("PEXPIRETIME", "k")
+            while True:
+                before = now_us(conn)
+                is_there = conn.command("EXISTS", "k")
+                if now_us(conn) < time_ms * 1000:
+                    assert is_there == 1
+                if before > (time_ms + 1) * 1000:
+                    assert is_there == 0
+                    break
+            for words in (["TTL", "k"], ["OBJECT", "ENCODING", "k"], ["TYPE", "k"]):
+                assert conn.command(*words) in (-2, None, b"none")
+            assert conn.command("KEYS", "*") == []
