@@ -124,7 +124,7 @@ def waiting(server, *words):
 
         def waits():
             lines = control.command("CLIENT", "LIST").splitlines()
-            return any(line.startswith(listed) and b" flags=b " in line for line in lines)
+            return any(line.startswith(listed) and b" flags=b" in line for line in lines)
 
         beside.await_condition(waits, "the client does not wait")
     return conn
