@@ -123,6 +123,13 @@ static const struct config_option options[] = {
      INT64_MAX, NULL, NULL},
     {"zset-max-listpack-value", KIND_MEMORY, true, "64", AT(zset_max_listpack_value), 0,
      INT64_MAX, NULL, NULL},
+    {"lazyfree-lazy-user-del", KIND_BOOL, true, "yes", AT(lazy_user_del), 0, 0, NULL,
+     NULL},
+    {"lazyfree-lazy-user-flush", KIND_BOOL, true, "yes", AT(lazy_user_flush), 0, 0, NULL,
+     NULL},
+    {"lazyfree-lazy-expire", KIND_BOOL, true, "yes", AT(lazy_expire), 0, 0, NULL, NULL},
+    {"lazyfree-lazy-server-del", KIND_BOOL, true, "yes", AT(lazy_server_del), 0, 0, NULL,
+     NULL},
     {"enable-debug-command", KIND_CHOICE, false, "local", AT(enable_debug_command), 0, 0,
      debug_modes, NULL},
 };

@@ -21,6 +21,7 @@ static struct host begin(struct conn *conn, struct yn_buf *out)
     return (struct host){
         .loop = conn->loop,
         .conn = conn,
+        .db = conn->db,
         .keyspace = server->databases[conn->db],
         .out = out,
         .resp = conn->resp,
@@ -123,6 +124,7 @@ static void start_job(struct conn *conn, struct host *h, struct cmd_job *job)
         return;
     }
     conn->job = job;
+    loop->n_held_jobs++;
     conn->job_arena = loop->arena;
     conn->job_is_fixed17 = h->is_fixed17;
     loop->arena = fresh;
@@ -134,6 +136,7 @@ void dispatch_drop_job(struct conn *conn)
         return;
     conn->job->free(conn->job);
     conn->job = NULL;
+    conn->loop->n_held_jobs--;
     cmd_arena_free(conn->job_arena);
     conn->job_arena = NULL;
 }

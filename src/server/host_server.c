@@ -4,12 +4,14 @@
  */
 #include "server/host_server.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/num.h"
 #include "resp/write.h"
 #include "server/blob.h"
 #include "server/conn.h"
+#include "server/databases.h"
 #include "server/keyspace.h"
 #include "server/server.h"
 
@@ -187,20 +189,39 @@ void host_count_search(struct host *h, const struct yn_search *search)
 
 /* ---- keys ---- */
 
-struct host_value host_key_read(struct host *h, struct yn_bytes key)
+static void count_look_up(struct host *h, struct host_value value)
 {
-    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
     if (value.type == HOST_NONE)
         h->loop->stats.keyspace_misses++;
     else
         h->loop->stats.keyspace_hits++;
+}
+
+/* A look-up that is a use of the key, unless the client wants none to be. */
+static struct host_value look_up(struct host *h, struct yn_bytes key)
+{
+    return h->conn->is_no_touch ? keyspace_find(h->keyspace, key, h->now_ms)
+                                : keyspace_use(h->keyspace, key, h->now_ms);
+}
+
+struct host_value host_key_read(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = look_up(h, key);
+    count_look_up(h, value);
+    return value;
+}
+
+struct host_value host_key_peek(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    count_look_up(h, value);
     return value;
 }
 
 struct host_value host_key_write(struct host *h, struct yn_bytes key)
 {
     keyspace_drop_expired(h->keyspace, key, h->now_ms);
-    return keyspace_find(h->keyspace, key, h->now_ms);
+    return look_up(h, key);
 }
 
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
@@ -235,7 +256,53 @@ bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes va
 
 bool host_key_remove(struct host *h, struct yn_bytes key)
 {
-    return keyspace_remove(h->keyspace, key, h->now_ms);
+    return keyspace_remove(h->keyspace, key, KEYSPACE_DELETED, h->now_ms);
+}
+
+bool host_key_unlink(struct host *h, struct yn_bytes key)
+{
+    return keyspace_remove(h->keyspace, key, KEYSPACE_UNLINKED, h->now_ms);
+}
+
+void host_key_set_form(struct host *h, struct yn_bytes key, enum host_form form)
+{
+    keyspace_set_form(h->keyspace, key, form, h->now_ms);
+}
+
+static bool copy_zset(struct host *h, const struct yn_zset *set,
+                      struct yn_zset **out_copy)
+{
+    const struct yn_view *view = yn_zset_view(set);
+    size_t n = 0;
+    struct yn_entry *entries = malloc((yn_view_count(view) + 1) * sizeof *entries);
+    if (entries == NULL)
+        return false;
+    struct yn_cursor cursor;
+    for (bool is_at = yn_cursor_seek(&cursor, view, 0); is_at;
+         is_at = yn_cursor_next(&cursor))
+        entries[n++] = yn_cursor_entry(&cursor);
+    enum yn_status status = yn_zset_build(host_zset_options(h), entries, n, out_copy);
+    free(entries);
+    return status == YN_OK;
+}
+
+bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    return keyspace_move(h->keyspace, from, h->loop->server->databases[to_db], to,
+                         h->now_ms);
+}
+
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    struct host_value value = keyspace_find(h->keyspace, from, h->now_ms);
+    struct yn_zset *copy = NULL;
+    if (value.type == HOST_ZSET && !copy_zset(h, value.zset, &copy))
+        return false;
+    if (keyspace_copy(h->keyspace, from, h->loop->server->databases[to_db], to, copy,
+                      h->now_ms))
+        return true;
+    yn_zset_free(copy);
+    return false;
 }
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
@@ -243,6 +310,23 @@ void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
     (void)key;
     (void)event;
     h->loop->stats.changes++;
+}
+
+bool host_key_touch(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_use(h->keyspace, key, h->now_ms);
+    count_look_up(h, value);
+    return value.type != HOST_NONE;
+}
+
+int64_t host_key_idle_s(struct host *h, struct yn_bytes key)
+{
+    return keyspace_idle_s(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_random(struct host *h, struct yn_bytes *out_key)
+{
+    return keyspace_random(h->keyspace, h->now_ms, out_key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -281,14 +365,49 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
 }
 
-void host_key_flush(struct host *h)
+void host_key_flush(struct host *h, enum host_flush how)
 {
-    keyspace_flush(h->keyspace);
+    host_db_changed(h, h->db);
+    databases_flush(h->loop->server, h->db, how);
 }
 
-void host_key_flush_all(struct host *h)
+void host_key_flush_all(struct host *h, enum host_flush how)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++)
-        keyspace_flush(server->databases[i]);
+    for (size_t i = 0; i < server->n_databases; i++) {
+        host_db_changed(h, i);
+        databases_flush(server, i, how);
+    }
+}
+
+/* ---- databases ---- */
+
+size_t host_db_count(struct host *h)
+{
+    return h->loop->server->n_databases;
+}
+
+size_t host_db_index(struct host *h)
+{
+    return h->db;
+}
+
+void host_db_use(struct host *h, size_t db)
+{
+    h->db = db;
+    h->keyspace = h->loop->server->databases[db];
+}
+
+void host_db_swap(struct host *h, size_t a, size_t b)
+{
+    databases_swap(h->loop->server, a, b);
+    host_db_use(h, h->db);
+    host_db_changed(h, a);
+    host_db_changed(h, b);
+}
+
+void host_db_changed(struct host *h, size_t db)
+{
+    (void)db;
+    h->loop->stats.changes++;
 }

@@ -140,7 +140,10 @@ static void add_memory(const struct server *s, struct yn_buf *out)
     line(out, "mem_fragmentation_ratio:%.2f", ratio(m.rss, m.allocated));
     line(out, "mem_fragmentation_bytes:%lld", (long long)m.rss - (long long)m.allocated);
     line(out, "mem_allocator:%s", memory_allocator_name());
-    line(out, "lazyfree_pending_objects:0");
+    line(out, "lazyfree_pending_objects:%zu",
+         reaper_n_pending((struct reaper *)&s->reaper));
+    line(out, "lazyfreed_objects:%llu",
+         (unsigned long long)reaper_n_freed((struct reaper *)&s->reaper));
 }
 
 static void add_persistence(const struct server *s, struct yn_buf *out)
@@ -261,8 +264,9 @@ static void add_keyspace(const struct server *s, struct yn_buf *out)
     for (size_t i = 0; i < s->n_databases; i++) {
         const struct keyspace *ks = s->databases[i];
         if (keyspace_count(ks) > 0)
-            line(out, "db%zu:keys=%zu,expires=%zu,avg_ttl=0", i, keyspace_count(ks),
-                 keyspace_n_volatile(ks));
+            line(out, "db%zu:keys=%zu,expires=%zu,avg_ttl=%lld", i, keyspace_count(ks),
+                 keyspace_n_volatile(ks),
+                 (long long)keyspace_mean_ttl_ms(ks, loop_now_ms(&s->loop)));
     }
 }
 

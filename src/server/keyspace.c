@@ -1,135 +1,109 @@
 /*
- * The dictionary of keys: extendible hashing over small chained segments.
- *
- * A key's place is its 64-bit seeded hash read from the top. The first bits choose a
- * slot of the directory, which points to a segment; the segment knows how many bits
- * it answers for (its depth), and the next eight bits choose one of its 256 chains.
- * So the chains of all segments, in directory order, are the hash space in order.
- *
- * Growth: a segment that holds more than 256 keys splits in two by its next bit.
- * Nothing else moves; when the segment is as deep as the directory, the directory
- * doubles first (a copy of pointers, 8 bytes for some 180 keys). No operation ever
- * rehashes more than 257 keys. Two sibling segments that are nearly empty merge.
- *
- * Scan: the cursor is a position in the hash space (its top 48 bits). A call hands out
- * whole chains from there on. A split or a merge changes where chains begin, never
- * the order of the hash space, and cursors are always on the border of a chain of
- * their time: a border of a coarser layout is one of the finer ones too, and after a
- * merge the cursor may point into the middle of a chain, which is then handed out from
- * the hash position on. So each key that stays is seen exactly once.
- *
- * Flush: the directory as a whole is set aside and freed a few segments at a time.
+ * One database: what the entries of a directory of keys (keydir.h) mean: values, expiry,
+ * last use, and what becomes of values that have lost their key.
  *
  * Expiry: keys that have one carry the number of their slot in a heap (due.h),
  * in front of the key's bytes; the others pay nothing for it.
  *
- * Cost: 24 bytes an entry and about 12 bytes of chain head, plus the key.
- * Rejected: one table with incremental rehashing (twice the look-ups while it grows,
- * and a scan that sees keys twice); open addressing in segments (removal and scan are
- * both harder, for 4 bytes a key).
+ * Last use: a clock of seconds modulo 2^24, in bits of the entry that were spare: it
+ * costs no memory, and a write to a cache line that the look-up has just read, once a
+ * second.
+ *
+ * Flush: the directory as a whole is set aside. Another thread frees it, or this one
+ * does, a few segments at a time; large sets that lose their key one by one go to that
+ * thread, too. Both are the owner's business, through the hooks.
  */
 #include "server/keyspace.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "server/blob.h"
 #include "server/due.h"
+#include "server/keydir.h"
 
-#define CHAIN_BITS 8
-#define CHAINS (1u << CHAIN_BITS)
-#define SPLIT_ABOVE 256 /* keys: one a chain */
-#define MERGE_BELOW 64  /* keys of two siblings together */
-#define DEPTH_MAX 40    /* with CHAIN_BITS: 48 bits, what a cursor holds */
-#define CURSOR_SHIFT 16
-#define COLLECT_SEGMENTS 16 /* freed in one call */
+#define COLLECT_SEGMENTS 4 /* freed in one call; flushed at once if there are no more */
+#define CLOCK_MASK 0xffffffu
+/* Random places that are tried before all keys are gone through, and places in one step
+ * of that, and steps. */
+#define RANDOM_TRIES 64
+#define RANDOM_WALK_COUNT 16
+#define RANDOM_WALK_STEPS 512
 
 struct string_value {
     size_t len;
     char data[];
 };
 
-struct entry {
-    struct entry *next;
-    union {
-        struct yn_zset *zset;
-        struct string_value *string;
-        struct host_blob *blob; /* a large string */
-    } value;
-    uint32_t key_len;
-    uint8_t type; /* enum host_type */
-    bool has_expiry;
-    bool is_blob;
-    uint8_t unused;
-    char tail[]; /* number of the heap slot if has_expiry (size_t, unaligned); the key */
-};
-
-struct segment {
-    unsigned depth;
-    unsigned count;
-    struct entry *chain[CHAINS];
-};
-
-/* A directory whose keys were flushed; slots before `next` are freed already. */
-struct garbage {
-    struct garbage *older;
-    struct segment **dir;
-    unsigned dir_depth;
-    size_t next;
+struct keyspace_garbage {
+    struct keyspace_garbage *older;
+    struct keydir keys;
+    size_t n;
+    size_t next;            /* slots before it are freed already */
+    struct key_entry *held; /* large strings, which one thread only may touch */
 };
 
 struct keyspace {
-    struct garbage *garbage;
-    struct segment **dir; /* NULL until the first key */
-    unsigned dir_depth;
-    size_t count;
-    uint64_t seed;
+    struct keyspace_garbage *garbage;
+    struct keydir keys;
     uint64_t n_expired;
+    uint64_t random; /* state of the generator */
     struct due_heap heap;
+    const struct keyspace_hooks *hooks;
+    size_t number;
 };
+
+static const struct keyspace_hooks no_hooks;
 
 /* ---- entries ---- */
 
-static size_t tail_offset(bool has_expiry)
-{
-    return has_expiry ? sizeof(size_t) : 0;
-}
-
-static struct yn_bytes entry_key(const struct entry *e)
-{
-    return (struct yn_bytes){e->tail + tail_offset(e->has_expiry), e->key_len};
-}
-
 static void entry_place(void *owner, size_t slot)
 {
-    memcpy(((struct entry *)owner)->tail, &slot, sizeof slot);
+    memcpy(((struct key_entry *)owner)->tail, &slot, sizeof slot);
 }
 
-static size_t entry_slot(const struct entry *e)
+static size_t entry_slot(const struct key_entry *e)
 {
     size_t slot;
     memcpy(&slot, e->tail, sizeof slot);
     return slot;
 }
 
-static struct entry *entry_new(struct yn_bytes key, bool has_expiry)
+static uint32_t clock_s(int64_t now_ms)
 {
-    size_t at = tail_offset(has_expiry);
-    struct entry *e = malloc(sizeof *e + at + key.len);
+    return (uint32_t)(now_ms / 1000) & CLOCK_MASK;
+}
+
+static struct key_entry *entry_new(struct yn_bytes key, bool has_expiry, int64_t now_ms)
+{
+    size_t at = key_entry_offset(has_expiry);
+    struct key_entry *e = malloc(sizeof *e + at + key.len);
     if (e == NULL)
         return NULL;
-    *e = (struct entry){.key_len = (uint32_t)key.len, .has_expiry = has_expiry};
+    *e = (struct key_entry){.key_len = (uint32_t)key.len,
+                            .used_s = clock_s(now_ms) & CLOCK_MASK,
+                            .has_expiry = has_expiry};
     if (key.len > 0)
         memcpy(e->tail + at, key.data, key.len);
     return e;
 }
 
-static void value_free(struct entry *e)
+/* Gives an entry another one's value; it is in both then. */
+static void entry_take_value(struct key_entry *e, const struct key_entry *old)
 {
-    if (e->type == HOST_ZSET)
+    e->value = old->value;
+    e->type = old->type;
+    e->is_blob = old->is_blob;
+    e->form = old->form;
+    e->used_s = old->used_s;
+}
+
+static void value_drop(const struct keyspace_hooks *hooks, struct key_entry *e,
+                       enum keyspace_drop why)
+{
+    if (e->type == HOST_ZSET && hooks->drop_zset != NULL)
+        hooks->drop_zset(hooks->ctx, e->value.zset, why);
+    else if (e->type == HOST_ZSET)
         yn_zset_free(e->value.zset);
     else if (e->is_blob)
         host_blob_drop(e->value.blob);
@@ -137,171 +111,22 @@ static void value_free(struct entry *e)
         free(e->value.string);
     e->type = HOST_NONE;
     e->is_blob = false;
+    e->form = HOST_FORM_PLAIN;
 }
 
-static bool is_expired(const struct keyspace *ks, const struct entry *e, int64_t now_ms)
+static bool is_expired(const struct keyspace *ks, const struct key_entry *e,
+                       int64_t now_ms)
 {
     return e->has_expiry && due_at_ms(&ks->heap, entry_slot(e)) <= now_ms;
 }
 
-/* ---- places ---- */
-
-static uint64_t hash_of(const struct keyspace *ks, struct yn_bytes key)
+static struct key_entry *find(const struct keyspace *ks, struct yn_bytes key,
+                              int64_t now_ms)
 {
-    return XXH3_64bits_withSeed(key.data, key.len, ks->seed);
-}
-
-static size_t dir_index(const struct keyspace *ks, uint64_t hash)
-{
-    return ks->dir_depth == 0 ? 0 : (size_t)(hash >> (64 - ks->dir_depth));
-}
-
-static unsigned chain_index(unsigned depth, uint64_t hash)
-{
-    return (unsigned)((hash << depth) >> (64 - CHAIN_BITS));
-}
-
-/* The link that points to the key's entry, or to NULL at the end of its chain. The
- * directory must exist. */
-static struct entry **find_link(const struct keyspace *ks, struct yn_bytes key,
-                                uint64_t hash)
-{
-    struct segment *seg = ks->dir[dir_index(ks, hash)];
-    struct entry **link = &seg->chain[chain_index(seg->depth, hash)];
-    while (*link != NULL) {
-        struct yn_bytes have = entry_key(*link);
-        if (have.len == key.len &&
-            (key.len == 0 || memcmp(have.data, key.data, key.len) == 0))
-            break;
-        link = &(*link)->next;
-    }
-    return link;
-}
-
-static struct entry *find(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
-{
-    if (ks->dir == NULL)
+    if (ks->keys.slots == NULL)
         return NULL;
-    struct entry *e = *find_link(ks, key, hash_of(ks, key));
+    struct key_entry *e = *keydir_find(&ks->keys, key, keydir_hash(&ks->keys, key));
     return e == NULL || is_expired(ks, e, now_ms) ? NULL : e;
-}
-
-/* ---- growing and shrinking ---- */
-
-static struct segment *segment_new(unsigned depth)
-{
-    struct segment *seg = calloc(1, sizeof *seg);
-    if (seg != NULL)
-        seg->depth = depth;
-    return seg;
-}
-
-static bool dir_create(struct keyspace *ks)
-{
-    ks->dir = malloc(sizeof(struct segment *));
-    if (ks->dir == NULL)
-        return false;
-    ks->dir[0] = segment_new(0);
-    if (ks->dir[0] == NULL) {
-        free(ks->dir);
-        ks->dir = NULL;
-        return false;
-    }
-    ks->dir_depth = 0;
-    return true;
-}
-
-static bool dir_double(struct keyspace *ks)
-{
-    size_t n = (size_t)1 << ks->dir_depth;
-    struct segment **dir = malloc(2 * n * sizeof(struct segment *));
-    if (dir == NULL)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        dir[2 * i] = dir[2 * i + 1] = ks->dir[i];
-    free(ks->dir);
-    ks->dir = dir;
-    ks->dir_depth++;
-    return true;
-}
-
-/* Points the directory slots of all hashes that share the first `depth` bits to seg. */
-static void dir_fill(struct keyspace *ks, uint64_t hash, unsigned depth,
-                     struct segment *seg)
-{
-    size_t n = (size_t)1 << (ks->dir_depth - depth);
-    size_t first = dir_index(ks, hash) & ~(n - 1);
-    for (size_t i = 0; i < n; i++)
-        ks->dir[first + i] = seg;
-}
-
-static void segment_add(struct segment *seg, struct entry *e, uint64_t hash)
-{
-    struct entry **chain = &seg->chain[chain_index(seg->depth, hash)];
-    e->next = *chain;
-    *chain = e;
-    seg->count++;
-}
-
-/* Splits the segment of this hash if it is too full. Without memory it just stays full:
- * chains get longer, nothing fails. */
-static void split_if_full(struct keyspace *ks, uint64_t hash)
-{
-    struct segment *low = ks->dir[dir_index(ks, hash)];
-    unsigned depth = low->depth;
-    if (low->count <= SPLIT_ABOVE || depth >= DEPTH_MAX)
-        return;
-    if (depth == ks->dir_depth && !dir_double(ks))
-        return;
-    struct segment *high = segment_new(depth + 1);
-    if (high == NULL)
-        return;
-    uint64_t bit = (uint64_t)1 << (63 - depth);
-    struct segment old = *low;
-    memset(low, 0, sizeof *low);
-    low->depth = depth + 1;
-    for (unsigned i = 0; i < CHAINS; i++) {
-        struct entry *next;
-        for (struct entry *e = old.chain[i]; e != NULL; e = next) {
-            next = e->next;
-            uint64_t h = hash_of(ks, entry_key(e));
-            segment_add((h & bit) != 0 ? high : low, e, h);
-        }
-    }
-    dir_fill(ks, hash | bit, depth + 1, high);
-}
-
-static void chain_append(struct entry **chain, struct entry *more)
-{
-    while (*chain != NULL)
-        chain = &(*chain)->next;
-    *chain = more;
-}
-
-/* Merges the segment of this hash with its sibling if both are nearly empty. Pairs of
- * chains become one: chain i of the lower sibling goes to i/2, of the upper one to 128 +
- * i/2. */
-static void merge_if_empty(struct keyspace *ks, uint64_t hash)
-{
-    struct segment *seg = ks->dir[dir_index(ks, hash)];
-    if (seg->depth == 0 || seg->count >= MERGE_BELOW)
-        return;
-    uint64_t bit = (uint64_t)1 << (64 - seg->depth);
-    struct segment *low = ks->dir[dir_index(ks, hash & ~bit)];
-    struct segment *high = ks->dir[dir_index(ks, hash | bit)];
-    if (low->depth != high->depth || low->count + high->count >= MERGE_BELOW)
-        return;
-    for (unsigned i = 0; i < CHAINS; i++) {
-        struct entry *chain = low->chain[i];
-        low->chain[i] = NULL;
-        chain_append(&low->chain[i / 2], chain);
-    }
-    for (unsigned i = 0; i < CHAINS; i++)
-        chain_append(&low->chain[CHAINS / 2 + i / 2], high->chain[i]);
-    low->count += high->count;
-    low->depth--;
-    dir_fill(ks, hash, low->depth, low);
-    free(high);
 }
 
 /* ---- life ---- */
@@ -311,66 +136,93 @@ struct keyspace *keyspace_new(uint64_t hash_seed)
     struct keyspace *ks = calloc(1, sizeof *ks);
     if (ks == NULL)
         return NULL;
-    ks->seed = hash_seed;
+    ks->keys.seed = hash_seed;
+    ks->random = hash_seed;
+    ks->hooks = &no_hooks;
     due_init(&ks->heap, entry_place);
     return ks;
 }
 
-static void segment_free(struct segment *seg)
+void keyspace_set_hooks(struct keyspace *ks, const struct keyspace_hooks *hooks,
+                        size_t number)
 {
-    for (unsigned i = 0; i < CHAINS; i++) {
-        struct entry *next;
-        for (struct entry *e = seg->chain[i]; e != NULL; e = next) {
-            next = e->next;
-            value_free(e);
-            free(e);
-        }
-    }
-    free(seg);
+    ks->hooks = hooks != NULL ? hooks : &no_hooks;
+    ks->number = number;
 }
 
-/* Frees at most max segments. Returns true when all are gone, the directory too. */
-static bool garbage_free_some(struct garbage *g, size_t max)
+void keyspace_set_number(struct keyspace *ks, size_t number)
 {
-    size_t n_slots = (size_t)1 << g->dir_depth;
-    for (size_t n = 0; n < max && g->next < n_slots; n++) {
-        struct segment *seg = g->dir[g->next];
-        g->next += (size_t)1 << (g->dir_depth - seg->depth);
-        segment_free(seg);
+    ks->number = number;
+}
+
+static void flushed_free(void *ctx, struct key_entry *e)
+{
+    const struct keyspace *ks = ctx;
+    value_drop(ks->hooks, e, KEYSPACE_FLUSHED);
+    free(e);
+}
+
+/* In another thread: the owner has made sure that nobody looks at the sets. */
+static void garbage_give(void *ctx, struct key_entry *e)
+{
+    struct keyspace_garbage *garbage = ctx;
+    if (e->is_blob) {
+        e->next = garbage->held;
+        garbage->held = e;
+        return;
     }
-    if (g->next < n_slots)
-        return false;
-    free(g->dir);
-    return true;
+    value_drop(&no_hooks, e, KEYSPACE_FLUSHED);
+    free(e);
+}
+
+size_t keyspace_garbage_count(const struct keyspace_garbage *garbage)
+{
+    return garbage->n;
+}
+
+void keyspace_garbage_free(struct keyspace_garbage *garbage)
+{
+    keydir_free_some(&garbage->keys, &garbage->next, SIZE_MAX, garbage_give, garbage);
+}
+
+void keyspace_garbage_finish(struct keyspace_garbage *garbage)
+{
+    struct key_entry *next;
+    for (struct key_entry *e = garbage->held; e != NULL; e = next) {
+        next = e->next;
+        value_drop(&no_hooks, e, KEYSPACE_FLUSHED);
+        free(e);
+    }
+    free(garbage);
 }
 
 bool keyspace_collect(struct keyspace *ks)
 {
-    struct garbage *g = ks->garbage;
-    if (g != NULL && garbage_free_some(g, COLLECT_SEGMENTS)) {
+    struct keyspace_garbage *g = ks->garbage;
+    if (g != NULL &&
+        keydir_free_some(&g->keys, &g->next, COLLECT_SEGMENTS, flushed_free, ks)) {
         ks->garbage = g->older;
         free(g);
     }
     return ks->garbage == NULL;
 }
 
-void keyspace_flush(struct keyspace *ks)
+void keyspace_flush(struct keyspace *ks, bool at_once)
 {
-    if (ks->dir == NULL)
-        return;
-    struct garbage flushed = {.dir = ks->dir, .dir_depth = ks->dir_depth};
-    ks->dir = NULL;
-    ks->dir_depth = 0;
-    ks->count = 0;
+    struct keyspace_garbage flushed = {.keys = ks->keys, .n = ks->keys.count};
+    ks->keys = (struct keydir){.seed = flushed.keys.seed};
     due_clear(&ks->heap);
-    if (garbage_free_some(&flushed, COLLECT_SEGMENTS))
+    if (keydir_free_some(&flushed.keys, &flushed.next,
+                         at_once ? SIZE_MAX : COLLECT_SEGMENTS, flushed_free, ks))
         return;
-    struct garbage *g = malloc(sizeof *g);
+    struct keyspace_garbage *g = malloc(sizeof *g);
     if (g == NULL) { /* then all at once */
-        garbage_free_some(&flushed, SIZE_MAX);
+        keydir_free_some(&flushed.keys, &flushed.next, SIZE_MAX, flushed_free, ks);
         return;
     }
     *g = flushed;
+    if (ks->hooks->drop_keys != NULL && ks->hooks->drop_keys(ks->hooks->ctx, g))
+        return;
     g->older = ks->garbage;
     ks->garbage = g;
 }
@@ -379,7 +231,8 @@ void keyspace_free(struct keyspace *ks)
 {
     if (ks == NULL)
         return;
-    keyspace_flush(ks);
+    ks->hooks = &no_hooks;
+    keyspace_flush(ks, true);
     while (!keyspace_collect(ks))
         continue;
     free(ks);
@@ -387,14 +240,13 @@ void keyspace_free(struct keyspace *ks)
 
 /* ---- reading ---- */
 
-struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
-                                int64_t now_ms)
+static struct host_value value_of(const struct key_entry *e)
 {
     struct host_value value = {.type = HOST_NONE};
-    const struct entry *e = find(ks, key, now_ms);
     if (e == NULL)
         return value;
     value.type = (enum host_type)e->type;
+    value.form = (enum host_form)e->form;
     if (e->type == HOST_ZSET) {
         value.zset = e->value.zset;
     } else if (e->is_blob) {
@@ -406,9 +258,30 @@ struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
     return value;
 }
 
+struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
+                                int64_t now_ms)
+{
+    return value_of(find(ks, key, now_ms));
+}
+
+struct host_value keyspace_use(struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
+{
+    struct key_entry *e = find(ks, key, now_ms);
+    uint32_t now_s = clock_s(now_ms);
+    if (e != NULL && e->used_s != now_s)
+        e->used_s = now_s & CLOCK_MASK;
+    return value_of(e);
+}
+
+int64_t keyspace_idle_s(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
+{
+    const struct key_entry *e = find(ks, key, now_ms);
+    return e == NULL ? -1 : (int64_t)((clock_s(now_ms) - e->used_s) & CLOCK_MASK);
+}
+
 int64_t keyspace_expiry_ms(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
 {
-    const struct entry *e = find(ks, key, now_ms);
+    const struct key_entry *e = find(ks, key, now_ms);
     if (e == NULL)
         return -2;
     return e->has_expiry ? due_at_ms(&ks->heap, entry_slot(e)) : -1;
@@ -416,12 +289,35 @@ int64_t keyspace_expiry_ms(const struct keyspace *ks, struct yn_bytes key, int64
 
 size_t keyspace_count(const struct keyspace *ks)
 {
-    return ks->count;
+    return ks->keys.count;
 }
 
 size_t keyspace_n_volatile(const struct keyspace *ks)
 {
     return ks->heap.n;
+}
+
+int64_t keyspace_mean_ttl_ms(const struct keyspace *ks, int64_t now_ms)
+{
+    return due_mean_left_ms(&ks->heap, now_ms);
+}
+
+size_t keyspace_key_memory(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
+{
+    const struct key_entry *e = find(ks, key, now_ms);
+    if (e == NULL)
+        return 0;
+    size_t bytes = sizeof *e + key_entry_offset(e->has_expiry) + e->key_len +
+                   (e->has_expiry ? sizeof(struct due_slot) : 0);
+    if (e->type == HOST_STRING && !e->is_blob)
+        bytes += sizeof(struct string_value);
+    return bytes;
+}
+
+size_t keyspace_overhead(const struct keyspace *ks)
+{
+    return ks->keys.count * (sizeof(struct key_entry) + KEYDIR_BYTES_A_KEY) +
+           ks->heap.n * (sizeof(size_t) + sizeof(struct due_slot));
 }
 
 uint64_t keyspace_n_expired(const struct keyspace *ks)
@@ -434,99 +330,137 @@ void keyspace_reset_stats(struct keyspace *ks)
     ks->n_expired = 0;
 }
 
-/* Hands out the keys of one chain at or after the hash position. Returns how many. */
-static size_t visit_chain(const struct keyspace *ks, const struct entry *e, uint64_t from,
-                          int64_t now_ms, host_key_fn visit, void *ctx)
+/* ---- walking ---- */
+
+struct walk {
+    const struct keyspace *ks;
+    int64_t now_ms;
+    host_key_fn visit; /* or NULL: keep the first */
+    void *ctx;
+    const struct key_entry *first;
+};
+
+static bool visit_live(void *ctx, const struct key_entry *e)
 {
-    size_t n = 0;
-    for (; e != NULL; e = e->next) {
-        if (is_expired(ks, e, now_ms) || hash_of(ks, entry_key(e)) < from)
-            continue;
-        visit(ctx, entry_key(e), (enum host_type)e->type);
-        n++;
-    }
-    return n;
+    struct walk *walk = ctx;
+    if (is_expired(walk->ks, e, walk->now_ms))
+        return false;
+    if (walk->visit != NULL)
+        walk->visit(walk->ctx, key_entry_name(e), (enum host_type)e->type);
+    else if (walk->first == NULL)
+        walk->first = e;
+    return true;
 }
 
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor, size_t count,
                        int64_t now_ms, host_key_fn visit, void *ctx)
 {
-    if (ks->dir == NULL)
-        return 0;
-    uint64_t at = cursor << CURSOR_SHIFT;
-    size_t seen = 0;
-    /* Empty chains cost too: a sparse database must not make one call endless. */
-    size_t chains_left = count > SIZE_MAX / 10 ? SIZE_MAX : 10 * (count > 0 ? count : 1);
-    do {
-        const struct segment *seg = ks->dir[dir_index(ks, at)];
-        seen += visit_chain(ks, seg->chain[chain_index(seg->depth, at)], at, now_ms,
-                            visit, ctx);
-        unsigned shift = 64 - CHAIN_BITS - seg->depth;
-        at = ((at >> shift) + 1) << shift;
-        chains_left--;
-    } while (at != 0 && seen < count && chains_left > 0);
-    return at >> CURSOR_SHIFT;
+    struct walk walk = {.ks = ks, .now_ms = now_ms, .visit = visit, .ctx = ctx};
+    return keydir_scan(&ks->keys, cursor, count, visit_live, &walk);
+}
+
+/* splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+ * 2014). */
+static uint64_t next_random(struct keyspace *ks)
+{
+    uint64_t x = ks->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* Nearly all keys are expired: looks for one that is not, from a random place on. */
+static const struct key_entry *walk_to_live(struct keyspace *ks, int64_t now_ms)
+{
+    struct walk walk = {.ks = ks, .now_ms = now_ms};
+    uint64_t cursor = next_random(ks) >> 16;
+    bool was_round = false;
+    for (size_t i = 0; walk.first == NULL && i < RANDOM_WALK_STEPS; i++) {
+        cursor = keydir_scan(&ks->keys, cursor, RANDOM_WALK_COUNT, visit_live, &walk);
+        if (cursor == 0 && was_round)
+            break;
+        was_round = was_round || cursor == 0;
+    }
+    return walk.first;
+}
+
+bool keyspace_random(struct keyspace *ks, int64_t now_ms, struct yn_bytes *out_key)
+{
+    struct walk walk = {.ks = ks, .now_ms = now_ms};
+    const struct key_entry *e = NULL;
+    if (ks->keys.count == 0)
+        return false;
+    for (size_t i = 0; e == NULL && i < RANDOM_TRIES; i++)
+        e = keydir_random(&ks->keys, next_random(ks), next_random(ks), visit_live, &walk);
+    if (e == NULL)
+        e = walk_to_live(ks, now_ms);
+    if (e != NULL)
+        *out_key = key_entry_name(e);
+    return e != NULL;
 }
 
 /* ---- changing ---- */
 
 /* Takes the entry out of its chain and frees it. */
-static void remove_at(struct keyspace *ks, struct entry **link, uint64_t hash)
+static void remove_at(struct keyspace *ks, struct key_entry **link, uint64_t hash,
+                      enum keyspace_drop why)
 {
-    struct entry *e = *link;
-    *link = e->next;
+    struct key_entry *e = keydir_unlink(&ks->keys, link, hash);
     if (e->has_expiry)
         due_remove(&ks->heap, entry_slot(e));
-    value_free(e);
+    value_drop(ks->hooks, e, why);
     free(e);
-    ks->dir[dir_index(ks, hash)]->count--;
-    ks->count--;
-    merge_if_empty(ks, hash);
+}
+
+static void remove_expired(struct keyspace *ks, struct key_entry **link, uint64_t hash)
+{
+    if (ks->hooks->expired != NULL)
+        ks->hooks->expired(ks->hooks->ctx, ks->number, key_entry_name(*link));
+    remove_at(ks, link, hash, KEYSPACE_EXPIRED);
+    ks->n_expired++;
 }
 
 bool keyspace_drop_expired(struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
 {
     if (ks->heap.n == 0)
         return false;
-    uint64_t hash = hash_of(ks, key);
-    struct entry **link = find_link(ks, key, hash);
+    uint64_t hash = keydir_hash(&ks->keys, key);
+    struct key_entry **link = keydir_find(&ks->keys, key, hash);
     if (*link == NULL || !is_expired(ks, *link, now_ms))
         return false;
-    remove_at(ks, link, hash);
-    ks->n_expired++;
+    remove_expired(ks, link, hash);
     return true;
 }
 
-bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
+bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, enum keyspace_drop why,
+                     int64_t now_ms)
 {
-    if (ks->dir == NULL || keyspace_drop_expired(ks, key, now_ms))
+    if (ks->keys.slots == NULL || keyspace_drop_expired(ks, key, now_ms))
         return false;
-    uint64_t hash = hash_of(ks, key);
-    struct entry **link = find_link(ks, key, hash);
+    uint64_t hash = keydir_hash(&ks->keys, key);
+    struct key_entry **link = keydir_find(&ks->keys, key, hash);
     if (*link == NULL)
         return false;
-    remove_at(ks, link, hash);
+    remove_at(ks, link, hash, why);
     return true;
 }
 
 /* Replaces the entry by one with or without room for a heap slot. The heap itself is the
  * caller's. Returns the new entry, or NULL when out of memory. */
-static struct entry *reshape(struct entry **link, bool has_expiry)
+static struct key_entry *reshape(struct key_entry **link, bool has_expiry)
 {
-    struct entry *old = *link;
-    struct entry *e = entry_new(entry_key(old), has_expiry);
+    struct key_entry *old = *link;
+    struct key_entry *e = entry_new(key_entry_name(old), has_expiry, 0);
     if (e == NULL)
         return NULL;
     e->next = old->next;
-    e->value = old->value;
-    e->type = old->type;
-    e->is_blob = old->is_blob;
+    entry_take_value(e, old);
     *link = e;
     free(old);
     return e;
 }
 
-static bool drop_expiry(struct keyspace *ks, struct entry **link)
+static bool drop_expiry(struct keyspace *ks, struct key_entry **link)
 {
     size_t slot = entry_slot(*link);
     if (reshape(link, false) == NULL)
@@ -536,9 +470,9 @@ static bool drop_expiry(struct keyspace *ks, struct entry **link)
     return true;
 }
 
-static bool add_expiry(struct keyspace *ks, struct entry **link, int64_t at_ms)
+static bool add_expiry(struct keyspace *ks, struct key_entry **link, int64_t at_ms)
 {
-    struct entry *e = reshape(link, true);
+    struct key_entry *e = reshape(link, true);
     if (e == NULL)
         return false;
     if (due_add(&ks->heap, at_ms, e))
@@ -552,9 +486,9 @@ static bool add_expiry(struct keyspace *ks, struct entry **link, int64_t at_ms)
 bool keyspace_set_expiry_ms(struct keyspace *ks, struct yn_bytes key, int64_t at_ms,
                             int64_t now_ms)
 {
-    if (ks->dir == NULL || keyspace_drop_expired(ks, key, now_ms))
+    if (ks->keys.slots == NULL || keyspace_drop_expired(ks, key, now_ms))
         return false;
-    struct entry **link = find_link(ks, key, hash_of(ks, key));
+    struct key_entry **link = keydir_find(&ks->keys, key, keydir_hash(&ks->keys, key));
     if (*link == NULL)
         return false;
     if (at_ms == -1)
@@ -567,40 +501,49 @@ bool keyspace_set_expiry_ms(struct keyspace *ks, struct yn_bytes key, int64_t at
 
 /* The entry for a key that is to get a new value: an old one (expiry dropped unless
  * kept), or a new one of type HOST_NONE. NULL when out of memory, nothing changed. */
-static struct entry *entry_for_put(struct keyspace *ks, struct yn_bytes key,
-                                   bool keep_expiry, int64_t now_ms)
+static struct key_entry *entry_for_put(struct keyspace *ks, struct yn_bytes key,
+                                       bool keep_expiry, int64_t now_ms)
 {
-    if (ks->dir == NULL && !dir_create(ks))
+    if (!keydir_prepare(&ks->keys))
         return NULL;
     keyspace_drop_expired(ks, key, now_ms);
-    uint64_t hash = hash_of(ks, key);
-    struct entry **link = find_link(ks, key, hash);
+    uint64_t hash = keydir_hash(&ks->keys, key);
+    struct key_entry **link = keydir_find(&ks->keys, key, hash);
     if (*link != NULL) {
         if ((*link)->has_expiry && !keep_expiry && !drop_expiry(ks, link))
             return NULL;
+        (*link)->used_s = clock_s(now_ms) & CLOCK_MASK;
         return *link;
     }
-    struct entry *e = entry_new(key, false);
-    if (e == NULL)
-        return NULL;
-    segment_add(ks->dir[dir_index(ks, hash)], e, hash);
-    ks->count++;
-    split_if_full(ks, hash);
+    struct key_entry *e = entry_new(key, false, now_ms);
+    if (e != NULL)
+        keydir_add(&ks->keys, e, hash);
     return e;
 }
 
 bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset *set,
                        int64_t now_ms)
 {
-    struct entry *e = entry_for_put(ks, key, false, now_ms);
+    struct key_entry *e = entry_for_put(ks, key, false, now_ms);
     if (e == NULL)
         return false;
     if (e->type == HOST_ZSET && e->value.zset == set)
         return true;
-    value_free(e);
+    value_drop(ks->hooks, e, KEYSPACE_REPLACED);
     e->type = HOST_ZSET;
     e->value.zset = set;
     return true;
+}
+
+static struct string_value *string_new(struct yn_bytes bytes)
+{
+    struct string_value *string = malloc(sizeof *string + bytes.len);
+    if (string == NULL)
+        return NULL;
+    string->len = bytes.len;
+    if (bytes.len > 0)
+        memcpy(string->data, bytes.data, bytes.len);
+    return string;
 }
 
 bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
@@ -614,18 +557,15 @@ bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_byt
             host_blob_drop(blob);
         return is_put;
     }
-    struct string_value *string = malloc(sizeof *string + value.len);
+    struct string_value *string = string_new(value);
     if (string == NULL)
         return false;
-    string->len = value.len;
-    if (value.len > 0)
-        memcpy(string->data, value.data, value.len);
-    struct entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
+    struct key_entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
     if (e == NULL) {
         free(string);
         return false;
     }
-    value_free(e);
+    value_drop(ks->hooks, e, KEYSPACE_REPLACED);
     e->type = HOST_STRING;
     e->value.string = string;
     return true;
@@ -634,26 +574,113 @@ bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_byt
 bool keyspace_put_blob(struct keyspace *ks, struct yn_bytes key, struct host_blob *blob,
                        bool keep_expiry, int64_t now_ms)
 {
-    struct entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
+    struct key_entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
     if (e == NULL)
         return false;
-    value_free(e);
+    value_drop(ks->hooks, e, KEYSPACE_REPLACED);
     e->type = HOST_STRING;
     e->is_blob = true;
     e->value.blob = blob;
     return true;
 }
 
+void keyspace_set_form(struct keyspace *ks, struct yn_bytes key, enum host_form form,
+                       int64_t now_ms)
+{
+    struct key_entry *e = find(ks, key, now_ms);
+    if (e != NULL)
+        e->form = (unsigned)form & 3;
+}
+
+/* ---- moving, copying ---- */
+
+/* Puts an entry that is complete, and whose value is the caller's to give, in the place
+ * of what the database has under its key. Returns false, nothing changed, when out of
+ * memory. */
+static bool install(struct keyspace *ks, struct key_entry *e, int64_t at_ms,
+                    int64_t now_ms)
+{
+    if (!keydir_prepare(&ks->keys))
+        return false;
+    if (e->has_expiry && !due_add(&ks->heap, at_ms, e))
+        return false;
+    struct yn_bytes key = key_entry_name(e);
+    keyspace_remove(ks, key, KEYSPACE_REPLACED, now_ms);
+    keydir_add(&ks->keys, e, keydir_hash(&ks->keys, key));
+    return true;
+}
+
+static int64_t entry_at_ms(const struct keyspace *ks, const struct key_entry *e)
+{
+    return e->has_expiry ? due_at_ms(&ks->heap, entry_slot(e)) : -1;
+}
+
+static bool is_same_name(struct yn_bytes a, struct yn_bytes b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+bool keyspace_move(struct keyspace *ks, struct yn_bytes from, struct keyspace *to_ks,
+                   struct yn_bytes to, int64_t now_ms)
+{
+    struct key_entry *old = find(ks, from, now_ms);
+    if (old == NULL)
+        return false;
+    if (ks == to_ks && is_same_name(from, to))
+        return true;
+    struct key_entry *e = entry_new(to, old->has_expiry, now_ms);
+    if (e == NULL)
+        return false;
+    entry_take_value(e, old);
+    if (!install(to_ks, e, entry_at_ms(ks, old), now_ms)) {
+        free(e);
+        return false;
+    }
+    uint64_t hash = keydir_hash(&ks->keys, from);
+    old = keydir_unlink(&ks->keys, keydir_find(&ks->keys, from, hash), hash);
+    if (old->has_expiry)
+        due_remove(&ks->heap, entry_slot(old));
+    free(old);
+    return true;
+}
+
+bool keyspace_copy(struct keyspace *ks, struct yn_bytes from, struct keyspace *to_ks,
+                   struct yn_bytes to, struct yn_zset *set, int64_t now_ms)
+{
+    const struct key_entry *old = find(ks, from, now_ms);
+    struct key_entry *e = old == NULL ? NULL : entry_new(to, old->has_expiry, now_ms);
+    if (e == NULL)
+        return false;
+    entry_take_value(e, old);
+    e->used_s = clock_s(now_ms) & CLOCK_MASK;
+    bool has_value = true;
+    if (old->type == HOST_ZSET) {
+        e->value.zset = set;
+    } else if (old->is_blob) {
+        host_blob_hold(old->value.blob);
+    } else {
+        e->value.string = string_new(value_of(old).string);
+        has_value = e->value.string != NULL;
+    }
+    if (has_value && install(to_ks, e, entry_at_ms(ks, old), now_ms))
+        return true;
+    if (old->type != HOST_ZSET && has_value)
+        value_drop(&no_hooks, e, KEYSPACE_REPLACED);
+    free(e);
+    return false;
+}
+
+/* ---- expiry ---- */
+
 size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms)
 {
     size_t n = 0;
     while (n < max) {
-        const struct entry *e = due_first(&ks->heap, now_ms);
+        const struct key_entry *e = due_first(&ks->heap, now_ms);
         if (e == NULL)
             break;
-        uint64_t hash = hash_of(ks, entry_key(e));
-        remove_at(ks, find_link(ks, entry_key(e), hash), hash);
-        ks->n_expired++;
+        uint64_t hash = keydir_hash(&ks->keys, key_entry_name(e));
+        remove_expired(ks, keydir_find(&ks->keys, key_entry_name(e), hash), hash);
         n++;
     }
     return n;
@@ -661,50 +688,32 @@ size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms)
 
 /* ---- check ---- */
 
-static const char *check_segment(const struct keyspace *ks, size_t first,
-                                 size_t *n_volatile)
+struct check {
+    const struct keyspace *ks;
+    size_t n_volatile;
+};
+
+static const char *check_entry(void *ctx, const struct key_entry *e)
 {
-    const struct segment *seg = ks->dir[first];
-    size_t n = 0;
-    for (unsigned c = 0; c < CHAINS; c++) {
-        for (const struct entry *e = seg->chain[c]; e != NULL; e = e->next) {
-            uint64_t hash = hash_of(ks, entry_key(e));
-            if (ks->dir[dir_index(ks, hash)] != seg || chain_index(seg->depth, hash) != c)
-                return "key in a wrong chain";
-            if (e->type != HOST_ZSET && e->type != HOST_STRING)
-                return "key without a value";
-            if (e->has_expiry) {
-                size_t slot = entry_slot(e);
-                if (slot >= ks->heap.n || ks->heap.n_chunks == 0)
-                    return "heap slot out of range";
-                *n_volatile += 1;
-            }
-            n++;
-        }
-    }
-    return n == seg->count ? NULL : "wrong count of a segment";
+    struct check *check = ctx;
+    if (e->type != HOST_ZSET && e->type != HOST_STRING)
+        return "key without a value";
+    if (!e->has_expiry)
+        return NULL;
+    check->n_volatile++;
+    if (entry_slot(e) >= check->ks->heap.n)
+        return "heap slot out of range";
+    return due_owner(&check->ks->heap, entry_slot(e)) == e ? NULL
+                                                           : "heap slot of another key";
 }
 
 const char *keyspace_check(const struct keyspace *ks)
 {
-    size_t n_slots = ks->dir == NULL ? 0 : (size_t)1 << ks->dir_depth;
-    size_t n = 0, n_volatile = 0;
-    for (size_t i = 0; i < n_slots;) {
-        const struct segment *seg = ks->dir[i];
-        if (seg->depth > ks->dir_depth)
-            return "segment deeper than the directory";
-        size_t width = (size_t)1 << (ks->dir_depth - seg->depth);
-        for (size_t k = 0; k < width; k++) {
-            if (ks->dir[i + k] != seg)
-                return "directory slots of a segment differ";
-        }
-        const char *wrong = check_segment(ks, i, &n_volatile);
-        if (wrong != NULL)
-            return wrong;
-        n += seg->count;
-        i += width;
-    }
-    if (n != ks->count)
-        return "wrong count of keys";
-    return n_volatile == ks->heap.n ? NULL : "wrong count of keys with an expiry";
+    struct check check = {.ks = ks};
+    const char *wrong = keydir_check(&ks->keys, check_entry, &check);
+    if (wrong != NULL)
+        return wrong;
+    if (check.n_volatile != ks->heap.n)
+        return "wrong count of keys with an expiry";
+    return due_check(&ks->heap);
 }

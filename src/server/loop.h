@@ -27,6 +27,7 @@ struct loop {
 
     struct link conns;
     size_t n_conns;
+    size_t n_held_jobs;  /* connections with a reply under way, and maybe a frozen view */
     struct link *cursor; /* of the cron's walk over conns */
     struct link ready;   /* connections that want a turn without waiting for an event */
 
