@@ -5,7 +5,7 @@
 #include "server/server.h"
 
 /* Expired keys that are removed between two looks at the clock. */
-#define EXPIRE_BATCH 64
+#define EXPIRE_BATCH 32
 
 /* ---- what keyspaces tell ---- */
 
@@ -29,9 +29,11 @@ static bool is_freed_at_once(const struct config *config, enum keyspace_drop why
     case KEYSPACE_REPLACED:
         return !config->lazy_server_del;
     case KEYSPACE_FLUSHED:
+        return false;
+    case KEYSPACE_FLUSHED_AT_ONCE:
         break;
     }
-    return false;
+    return true;
 }
 
 static void on_drop_zset(void *ctx, struct yn_zset *set, enum keyspace_drop why)

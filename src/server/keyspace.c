@@ -162,6 +162,13 @@ static void flushed_free(void *ctx, struct key_entry *e)
     free(e);
 }
 
+static void flushed_free_at_once(void *ctx, struct key_entry *e)
+{
+    const struct keyspace *ks = ctx;
+    value_drop(ks->hooks, e, KEYSPACE_FLUSHED_AT_ONCE);
+    free(e);
+}
+
 /* In another thread: the owner has made sure that nobody looks at the sets. */
 static void garbage_give(void *ctx, struct key_entry *e)
 {
@@ -212,8 +219,13 @@ void keyspace_flush(struct keyspace *ks, bool at_once)
     struct keyspace_garbage flushed = {.keys = ks->keys, .n = ks->keys.count};
     ks->keys = (struct keydir){.seed = flushed.keys.seed};
     due_clear(&ks->heap);
-    if (keydir_free_some(&flushed.keys, &flushed.next,
-                         at_once ? SIZE_MAX : COLLECT_SEGMENTS, flushed_free, ks))
+    if (at_once) {
+        keydir_free_some(&flushed.keys, &flushed.next, SIZE_MAX, flushed_free_at_once,
+                         ks);
+        return;
+    }
+    if (keydir_free_some(&flushed.keys, &flushed.next, COLLECT_SEGMENTS, flushed_free,
+                         ks))
         return;
     struct keyspace_garbage *g = malloc(sizeof *g);
     if (g == NULL) { /* then all at once */

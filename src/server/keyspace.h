@@ -24,7 +24,8 @@ enum keyspace_drop {
     KEYSPACE_DELETED,
     KEYSPACE_EXPIRED,
     KEYSPACE_REPLACED,
-    KEYSPACE_FLUSHED
+    KEYSPACE_FLUSHED,
+    KEYSPACE_FLUSHED_AT_ONCE
 };
 
 /* What a keyspace tells its owner. Each may be NULL. */

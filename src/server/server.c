@@ -24,8 +24,8 @@
 #define STOP_FLUSH_NS ((uint64_t)1500 * 1000 * 1000)
 #define STOP_LINGER_NS ((uint64_t)150 * 1000 * 1000)
 /* Expired and flushed keys are removed in slices of this length, with such pauses while
- * there are more: a third of the time at most, and no request waits longer than this. */
-#define CLEAN_BUDGET_NS ((uint64_t)500 * 1000)
+ * there are more: a fifth of the time at most, and no request waits longer than this. */
+#define CLEAN_BUDGET_NS ((uint64_t)250 * 1000)
 #define CLEAN_PAUSE_MS 1
 /* How long the block of a large value is kept for the next one, at the least. */
 #define TRIM_NS ((uint64_t)1000 * 1000 * 1000)
