@@ -162,6 +162,14 @@ YN_API enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member,
 YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member,
                                      bool *out_removed);
 
+/*
+ * Removes the members of ranks first .. first+n-1 in ascending order, as many of them as
+ * there are. *out_removed (may be NULL) tells how many. Returns YN_OK, or YN_ENOMEM,
+ * nothing changed. Cost O(log n) and little for each member: whole leaves go at once.
+ */
+YN_API enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
+                                           size_t *out_removed);
+
 /* Looks the member up. Returns false when it is not there. */
 YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
                          double *out_score);
@@ -257,6 +265,13 @@ YN_API bool yn_cursor_prev(struct yn_cursor *cursor);
 
 /* Reads the entry under the cursor, which must be at one. */
 YN_API struct yn_entry yn_cursor_entry(const struct yn_cursor *cursor);
+
+/* Makes a set of the entries of ranks first .. first+n-1 in ascending order, as many of
+ * them as there are. Returns YN_OK or YN_ENOMEM. On success *out_set owns copies of
+ * everything. */
+YN_API enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
+                                   const struct yn_options *options,
+                                   struct yn_zset **out_set);
 
 /* ---- search ------------------------------------------------------------- */
 

@@ -57,7 +57,9 @@ struct config {
     bool lazy_user_flush;
     bool lazy_expire;
     bool lazy_server_del;
-    int64_t enable_debug_command; /* enum config_debug */
+    int64_t notify_classes;          /* enum notify_class */
+    int64_t tracking_table_max_keys; /* 0: no limit */
+    int64_t enable_debug_command;    /* enum config_debug */
 };
 
 struct config_option;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "server/notify.h"
 #include "server/server.h"
 
 /* Expired keys that are removed between two looks at the clock. */
@@ -12,9 +13,10 @@
 /* The one place where a key that expired is reported, whoever met it. */
 static void on_expired(void *ctx, size_t db, struct yn_bytes key)
 {
-    (void)ctx;
-    (void)db;
-    (void)key;
+    struct server *server = ctx;
+    tracking_note_change(&server->tracking, key, NULL);
+    if (server->config.notify_classes != 0)
+        notify_event(&server->pubsub, server->config.notify_classes, "expired", db, key);
 }
 
 static bool is_freed_at_once(const struct config *config, enum keyspace_drop why)

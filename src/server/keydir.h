@@ -12,13 +12,15 @@
 struct string_value;
 struct segment;
 
+union entry_value {
+    struct yn_zset *zset;
+    struct string_value *string;
+    struct host_blob *blob; /* a large string */
+};
+
 struct key_entry {
     struct key_entry *next;
-    union {
-        struct yn_zset *zset;
-        struct string_value *string;
-        struct host_blob *blob; /* a large string */
-    } value;
+    union entry_value value;
     uint32_t key_len;
     uint32_t used_s : 24;    /* when it was used last: seconds, modulo 2^24 */
     uint32_t type : 3;       /* enum host_type */

@@ -23,11 +23,12 @@ struct conn;
 struct loop {
     struct server *server;
     uv_loop_t uv;
-    uv_idle_t idle; /* runs while `ready` is not empty */
+    uv_idle_t idle;       /* runs while `ready` is not empty */
+    uv_prepare_t prepare; /* before the loop waits */
 
     struct link conns;
     size_t n_conns;
-    size_t n_held_jobs;  /* connections with a reply under way, and maybe a frozen view */
+    size_t n_held_jobs; /* replies under way, each of which may have a frozen view open */
     struct link *cursor; /* of the cron's walk over conns */
     struct link ready;   /* connections that want a turn without waiting for an event */
 
@@ -42,6 +43,7 @@ struct loop {
     const struct cmd_spec *untimed; /* what the commands after it were; NULL: none */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
+    uint64_t random; /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */

@@ -124,7 +124,33 @@ static void test_zadd_zrem(void **state)
     sweep_for_good(f, line);
     free(line);
     sweep(f, "ZADD k INCR 5 a-longer-member-5");
+    sweep(f, "ZINCRBY k 5 a-longer-member-5");
     sweep(f, "ZREM k a-longer-member-5 a-longer-member-6 a-longer-member-7");
+}
+
+/* Of many members, so that leaves go; the larger pops read from a frozen view. */
+static void test_removals(void **state)
+{
+    static const char *const lines[] = {
+        "ZREMRANGEBYRANK k 3 -4",
+        "ZREMRANGEBYRANK k 0 -1",
+        "ZREMRANGEBYRANK k 100 250",
+        "ZREMRANGEBYSCORE k 1e15 inf",
+        "ZREMRANGEBYLEX k - +",
+        "ZPOPMIN k",
+        "ZPOPMAX k 20",
+        "ZPOPMIN k 150",
+        "ZPOPMAX k 1000",
+        "ZMPOP 2 none k MAX COUNT 300",
+        "BZMPOP 0 2 none k MIN COUNT 100",
+        "BZPOPMAX k 0",
+    };
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        sweep(f, lines[i]);
+        sweep_for_good(f, lines[i]);
+    }
+    assert_true(sweep(f, "ZPOPMIN k 150") > 0);
 }
 
 static void test_searches(void **state)
@@ -144,6 +170,10 @@ static void test_others(void **state)
 {
     struct fake *f = *state;
     sweep(f, "ZSCAN k 0 COUNT 1000");
+    assert_true(sweep(f, "ZRANDMEMBER k 5") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k 200") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k -200 WITHSCORES") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k 400") > 0);
     sweep(f, "SET d new GET");
     sweep(f, "KEYS *");
     sweep(f, "SCAN 0 MATCH *");
@@ -170,13 +200,18 @@ static void test_jobs_held(void **state)
     fake_set_jobs(f, 1, true, NULL, NULL);
     sweep(f, "GEOSEARCH k FROMLONLAT 20 20 BYRADIUS 5000 km");
     sweep(f, "ZRANGE k 0 -1 WITHSCORES");
+    sweep(f, "ZRANDMEMBER k 5");
+    sweep(f, "ZRANDMEMBER k 200");
+    sweep(f, "ZPOPMIN k 200");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_geoadd), check_test(test_zadd_zrem),   check_test(test_searches),
-        check_test(test_others), check_test(test_error_texts), check_test(test_jobs_held),
+        check_test(test_geoadd),    check_test(test_zadd_zrem),
+        check_test(test_removals),  check_test(test_searches),
+        check_test(test_others),    check_test(test_error_texts),
+        check_test(test_jobs_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

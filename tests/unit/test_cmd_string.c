@@ -63,7 +63,7 @@ static void test_get_in_steps(void **state)
         fake_set_jobs(f, budget, true, replace_value, NULL);
         check_reply(f, line, "+OK|");
         check_reply(f, "GET s", want);
-        assert_int_equal(fake_job_steps(f), (sizeof text - 1 + budget - 1) / budget);
+        assert_int_equal(fake_job_steps(f), (strlen(want) + 2 + budget - 1) / budget);
     }
     fake_set_jobs(f, SIZE_MAX, false, NULL, NULL);
     check_reply(f, line, "+OK|");

@@ -36,7 +36,7 @@ static void assert_sound(const struct keyspace *ks)
 
 static void put(struct keyspace *ks, struct yn_bytes key, const char *value)
 {
-    assert_true(keyspace_put_string(ks, key, text_bytes(value), false, NOW));
+    assert_true(keyspace_put_string(ks, key, text_bytes(value), -1, NOW));
 }
 
 static struct yn_zset *set_of(const char *member)
@@ -90,10 +90,9 @@ static void model_put(struct model *model, unsigned db, unsigned i, int64_t now)
     snprintf(value, sizeof value, "%d", n);
     struct yn_bytes key = number_key(i, text);
     if (n % 2 == 0)
-        assert_true(keyspace_put_zset(model->ks[db], key, set_of(value), now));
+        assert_true(keyspace_put_zset(model->ks[db], key, set_of(value), -1, now));
     else
-        assert_true(
-            keyspace_put_string(model->ks[db], key, text_bytes(value), false, now));
+        assert_true(keyspace_put_string(model->ks[db], key, text_bytes(value), -1, now));
     model->slot[db][i] = (struct slot){n, -1};
 }
 
@@ -216,7 +215,7 @@ static void scene_init(struct scene *scene)
         scene->ks[i] = keyspace_new(SEED);
     struct keyspace *ks = scene->ks[0];
     put(ks, text_bytes("string"), "value");
-    assert_true(keyspace_put_zset(ks, text_bytes("set"), set_of("a"), NOW));
+    assert_true(keyspace_put_zset(ks, text_bytes("set"), set_of("a"), -1, NOW));
     assert_true(keyspace_set_expiry_ms(ks, text_bytes("string"), NOW + 50, NOW));
     assert_true(keyspace_set_expiry_ms(ks, text_bytes("set"), NOW + 60, NOW));
     put(ks, text_bytes("there"), "old");
@@ -300,7 +299,7 @@ static void test_large_string(void **state)
     struct keyspace *ks = keyspace_new(SEED);
     char *bytes = calloc(1, LEN);
     struct yn_bytes a = text_bytes("a"), b = text_bytes("b");
-    assert_true(keyspace_put_string(ks, a, (struct yn_bytes){bytes, LEN}, false, NOW));
+    assert_true(keyspace_put_string(ks, a, (struct yn_bytes){bytes, LEN}, -1, NOW));
     assert_true(keyspace_copy(ks, a, ks, b, NULL, NOW));
     assert_true(keyspace_remove(ks, a, KEYSPACE_DELETED, NOW));
     assert_int_equal(keyspace_find(ks, b, NOW).string.len, LEN);
@@ -411,7 +410,7 @@ static void test_garbage_elsewhere(void **state)
         put(ks, number_key(i, text), "v");
     char *bytes = calloc(1, LEN);
     assert_true(keyspace_put_string(ks, text_bytes("large"),
-                                    (struct yn_bytes){bytes, LEN}, false, NOW));
+                                    (struct yn_bytes){bytes, LEN}, -1, NOW));
     free(bytes);
     struct host_blob *blob = keyspace_find(ks, text_bytes("large"), NOW).blob;
     host_blob_hold(blob); /* a reply under way */
