@@ -47,33 +47,12 @@ static void on_drop_zset(void *ctx, struct yn_zset *set, enum keyspace_drop why)
         reaper_add_zset(&server->reaper, set);
 }
 
-static void free_garbage(void *garbage)
-{
-    keyspace_garbage_free(garbage);
-}
-
-static void finish_garbage(void *garbage)
-{
-    keyspace_garbage_finish(garbage);
-}
-
-/* While no job is under way no set has an open view. */
-static bool on_drop_keys(void *ctx, struct keyspace_garbage *garbage)
-{
-    struct server *server = ctx;
-    return server->loop.n_held_jobs == 0 &&
-           reaper_add(&server->reaper, free_garbage, finish_garbage, garbage,
-                      keyspace_garbage_count(garbage));
-}
-
 /* ---- life ---- */
 
 bool databases_create(struct server *server)
 {
-    server->keyspace_hooks = (struct keyspace_hooks){.ctx = server,
-                                                     .expired = on_expired,
-                                                     .drop_zset = on_drop_zset,
-                                                     .drop_keys = on_drop_keys};
+    server->keyspace_hooks = (struct keyspace_hooks){
+        .ctx = server, .expired = on_expired, .drop_zset = on_drop_zset};
     server->n_databases = (size_t)server->config.databases;
     server->databases = calloc(server->n_databases, sizeof(struct keyspace *));
     if (server->databases == NULL || !reaper_init(&server->reaper))
@@ -132,6 +111,22 @@ void databases_collect(struct server *server)
 }
 
 /* ---- all keys at once ---- */
+
+size_t databases_n_pending(struct server *server)
+{
+    size_t n = reaper_n_pending(&server->reaper);
+    for (size_t i = 0; i < server->n_databases; i++)
+        n += keyspace_n_garbage(server->databases[i]);
+    return n;
+}
+
+uint64_t databases_n_freed(struct server *server)
+{
+    uint64_t n = reaper_n_freed(&server->reaper);
+    for (size_t i = 0; i < server->n_databases; i++)
+        n += keyspace_n_collected(server->databases[i]);
+    return n;
+}
 
 void databases_flush(struct server *server, size_t db, enum host_flush how)
 {

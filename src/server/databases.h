@@ -8,7 +8,6 @@
 #include "cmd/host.h"
 
 struct server;
-struct keyspace_garbage;
 
 /* Creates config.databases of them. Returns false when out of memory. */
 bool databases_create(struct server *server);
@@ -19,6 +18,11 @@ void databases_clear(struct server *server);
 bool databases_clean(struct server *server, uint64_t end_ns);
 /* Waits until the memory of all that was flushed or removed is given back. */
 void databases_collect(struct server *server);
+
+/* Objects (keys, and sets without a key) that are to be freed in the background, and that
+ * were. */
+size_t databases_n_pending(struct server *server);
+uint64_t databases_n_freed(struct server *server);
 
 void databases_flush(struct server *server, size_t db, enum host_flush how);
 void databases_swap(struct server *server, size_t a, size_t b);

@@ -325,23 +325,6 @@ void host_key_set_form(struct host *h, struct yn_bytes key, enum host_form form)
     keyspace_set_form(h->keyspace, key, form, h->now_ms);
 }
 
-static bool copy_zset(struct host *h, const struct yn_zset *set,
-                      struct yn_zset **out_copy)
-{
-    const struct yn_view *view = yn_zset_view(set);
-    size_t n = 0;
-    struct yn_entry *entries = malloc((yn_view_count(view) + 1) * sizeof *entries);
-    if (entries == NULL)
-        return false;
-    struct yn_cursor cursor;
-    for (bool is_at = yn_cursor_seek(&cursor, view, 0); is_at;
-         is_at = yn_cursor_next(&cursor))
-        entries[n++] = yn_cursor_entry(&cursor);
-    enum yn_status status = yn_zset_build(host_zset_options(h), entries, n, out_copy);
-    free(entries);
-    return status == YN_OK;
-}
-
 bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
 {
     return keyspace_move(h->keyspace, from, h->loop->server->databases[to_db], to,
@@ -352,7 +335,8 @@ bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn
 {
     struct host_value value = keyspace_find(h->keyspace, from, h->now_ms);
     struct yn_zset *copy = NULL;
-    if (value.type == HOST_ZSET && !copy_zset(h, value.zset, &copy))
+    if (value.type == HOST_ZSET && yn_zset_copy(yn_zset_view(value.zset), 0, SIZE_MAX,
+                                                host_zset_options(h), &copy) != YN_OK)
         return false;
     if (keyspace_copy(h->keyspace, from, h->loop->server->databases[to_db], to, copy,
                       h->now_ms))

@@ -17,6 +17,7 @@
 #include "resp/write.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/databases.h"
 #include "server/host_server.h"
 #include "server/memory.h"
 #include "server/server.h"
@@ -143,10 +144,9 @@ static void add_memory(const struct server *s, struct yn_buf *out)
     line(out, "mem_fragmentation_ratio:%.2f", ratio(m.rss, m.allocated));
     line(out, "mem_fragmentation_bytes:%lld", (long long)m.rss - (long long)m.allocated);
     line(out, "mem_allocator:%s", memory_allocator_name());
-    line(out, "lazyfree_pending_objects:%zu",
-         reaper_n_pending((struct reaper *)&s->reaper));
+    line(out, "lazyfree_pending_objects:%zu", databases_n_pending((struct server *)s));
     line(out, "lazyfreed_objects:%llu",
-         (unsigned long long)reaper_n_freed((struct reaper *)&s->reaper));
+         (unsigned long long)databases_n_freed((struct server *)s));
 }
 
 static void add_persistence(const struct server *s, struct yn_buf *out)

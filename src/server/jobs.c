@@ -55,7 +55,6 @@ static bool hold(struct host *h, struct cmd_job *job)
                               .is_fixed17 = h->is_fixed17};
     yn_buf_init(&held->after);
     list_append(&h->conn->jobs, &held->in_conn);
-    loop->n_held_jobs++;
     if (takes_arena) /* the job goes on using what its command took */
         loop->arena = fresh;
     return true;
@@ -75,10 +74,9 @@ void jobs_start(struct host *h, struct cmd_job *job)
         run_to_end(job, h);
 }
 
-static void held_free(struct loop *loop, struct held_job *held)
+static void held_free(struct held_job *held)
 {
     list_remove(&held->in_conn);
-    loop->n_held_jobs--;
     held->job->free(held->job);
     cmd_arena_free(held->arena);
     yn_buf_clear(&held->after);
@@ -97,13 +95,13 @@ void jobs_step(struct conn *conn)
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
         conn->jobs_bytes -= held->after.len;
-        held_free(conn->loop, held);
+        held_free(held);
     }
 }
 
 void jobs_drop(struct conn *conn)
 {
     while (jobs_are_pending(conn))
-        held_free(conn->loop, first_of(conn));
+        held_free(first_of(conn));
     conn->jobs_bytes = 0;
 }

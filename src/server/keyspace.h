@@ -15,9 +15,6 @@
 
 struct keyspace;
 
-/* Keys of a database that was flushed, out of sight and not freed yet. */
-struct keyspace_garbage;
-
 /* Why a set has lost its key. */
 enum keyspace_drop {
     KEYSPACE_UNLINKED,
@@ -36,9 +33,6 @@ struct keyspace_hooks {
     void (*expired)(void *ctx, size_t number, struct yn_bytes key);
     /* Takes over a set that has lost its key, to free it now or later. NULL: now. */
     void (*drop_zset)(void *ctx, struct yn_zset *set, enum keyspace_drop why);
-    /* Takes over flushed keys, to free them elsewhere: see below. Returns false when it
-     * does not want them. */
-    bool (*drop_keys)(void *ctx, struct keyspace_garbage *garbage);
 };
 
 /* Creates an empty database; memory for keys is taken with the first one. Every database
@@ -124,18 +118,15 @@ uint64_t keyspace_n_expired(const struct keyspace *ks);
 void keyspace_reset_stats(struct keyspace *ks);
 
 /* Removes every key: at once, or by taking a large database out of sight. Then its memory
- * is given back by whoever takes it (drop_keys), or by keyspace_collect. */
+ * is given back by keyspace_collect. */
 void keyspace_flush(struct keyspace *ks, bool at_once);
 /* Gives back memory of flushed keys, some hundred keys a call. Returns true when none is
  * left. */
 bool keyspace_collect(struct keyspace *ks);
 
-size_t keyspace_garbage_count(const struct keyspace_garbage *garbage);
-/* Frees the keys; may be called by any thread if no frozen view of any of the sets is
- * open. Then keyspace_garbage_finish, by the thread of the keyspace, frees the rest: what
- * holders of large strings may still look at. */
-void keyspace_garbage_free(struct keyspace_garbage *garbage);
-void keyspace_garbage_finish(struct keyspace_garbage *garbage);
+/* Keys that were flushed and are not freed yet, and those that were freed. */
+size_t keyspace_n_garbage(const struct keyspace *ks);
+uint64_t keyspace_n_collected(const struct keyspace *ks);
 
 /* Verifies counts, places and the heap. Returns NULL, or what is wrong. For tests. */
 const char *keyspace_check(const struct keyspace *ks);

@@ -46,7 +46,6 @@ bool loop_init(struct loop *loop, struct server *server)
     list_init(&loop->ready);
     loop->cursor = &loop->conns;
     loop->n_conns = 0;
-    loop->n_held_jobs = 0;
     yn_buf_init(&loop->spare_out);
     yn_buf_init(&loop->scrap);
     stats_reset(&loop->stats);

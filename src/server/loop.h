@@ -28,7 +28,6 @@ struct loop {
 
     struct link conns;
     size_t n_conns;
-    size_t n_held_jobs; /* replies under way, each of which may have a frozen view open */
     struct link *cursor; /* of the cron's walk over conns */
     struct link ready;   /* connections that want a turn without waiting for an event */
 

@@ -346,6 +346,13 @@ static void test_flush_in_steps(void **state)
     assert_true(calls > 3);
     assert_true(keyspace_collect(ks));
     assert_string(ks, "k7", "new");
+    assert_int_equal(keyspace_n_garbage(ks), 0);
+    assert_true(keyspace_n_collected(ks) >= 3 * N);
+    keyspace_flush(ks, true);
+    put(ks, text_bytes("k8"), "at once");
+    keyspace_flush(ks, true);
+    assert_true(keyspace_collect(ks));
+    assert_int_equal(keyspace_count(ks), 0);
     keyspace_free(ks);
 }
 

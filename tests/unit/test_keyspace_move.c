@@ -389,49 +389,6 @@ static void test_random_is_never_expired(void **state)
     keyspace_free(ks);
 }
 
-/* ---- flushed keys ---- */
-
-static bool take_garbage(void *ctx, struct keyspace_garbage *garbage)
-{
-    *(struct keyspace_garbage **)ctx = garbage;
-    return true;
-}
-
-static void test_garbage_elsewhere(void **state)
-{
-    (void)state;
-    enum { KEYS = 5000, LEN = 100000 };
-    char text[16];
-    struct keyspace_garbage *garbage = NULL;
-    struct keyspace_hooks hooks = {.ctx = &garbage, .drop_keys = take_garbage};
-    struct keyspace *ks = keyspace_new(SEED);
-    keyspace_set_hooks(ks, &hooks, 0);
-    for (unsigned i = 0; i < KEYS; i++)
-        put(ks, number_key(i, text), "v");
-    char *bytes = calloc(1, LEN);
-    assert_true(keyspace_put_string(ks, text_bytes("large"),
-                                    (struct yn_bytes){bytes, LEN}, -1, NOW));
-    free(bytes);
-    struct host_blob *blob = keyspace_find(ks, text_bytes("large"), NOW).blob;
-    host_blob_hold(blob); /* a reply under way */
-    keyspace_flush(ks, false);
-    assert_non_null(garbage);
-    assert_int_equal(keyspace_garbage_count(garbage), KEYS + 1);
-    assert_true(keyspace_collect(ks)); /* nothing left here */
-    put(ks, text_bytes("new"), "v");
-    keyspace_garbage_free(garbage);
-    host_blob_drop(blob);
-    keyspace_garbage_finish(garbage);
-    assert_int_equal(keyspace_count(ks), 1);
-    garbage = NULL;
-    for (unsigned i = 0; i < KEYS; i++)
-        put(ks, number_key(i, text), "v");
-    keyspace_flush(ks, true); /* at once: nobody is asked */
-    assert_null(garbage);
-    assert_true(keyspace_collect(ks));
-    keyspace_free(ks);
-}
-
 int main(void)
 {
     const char *seed_text = getenv("YN_SEED");
@@ -446,7 +403,6 @@ int main(void)
         cmocka_unit_test(test_use_and_form),
         cmocka_unit_test(test_random_is_even),
         cmocka_unit_test(test_random_is_never_expired),
-        cmocka_unit_test(test_garbage_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
