@@ -28,6 +28,10 @@ struct yn_zset {
 enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
                               enum yn_status status, struct yn_zset **out_set);
 
+/* The same without a dictionary: look-ups go through all leaves. */
+enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
+                                   enum yn_status status, struct yn_zset **out_set);
+
 /* Whether frozen views of the set are open. A set that has none, and that nobody else
  * knows, may be freed by any thread. */
 bool yn_zset_is_viewed(const struct yn_zset *set);
