@@ -212,7 +212,9 @@ class Run:
         first = commands[0]
         in_multi = self.transactions[client].queue is not None
         self.n_commands += len(commands)
-        self.n_expired += sum(may_expire_at_once(words) for words in commands)
+        for words in filter(may_expire_at_once, commands):
+            self.n_expired += 1
+            self.expired.update(words[1:3])
         if first[0].startswith(PSEUDO):
             if not in_multi:
                 self.pseudo(client, first)
@@ -252,11 +254,13 @@ class Run:
         if self.waiting:
             waiting, self.waiting = self.waiting, {}
             self.collect(waiting)  # that one is served otherwise may be why
-        raise Failure(
+        failure = Failure(
             f"client {client} (RESP{self.protocols[client]}): {fault}\n"
             f"{show([words])}\nyonder: {shorten(ours)}\nredis:  {shorten(theirs)}\n"
             f"{first_difference(ours, theirs)}"
         )
+        failure.name = words[0].upper()
+        raise failure
 
     def compare_events(self, client, commands):
         """The events of a step: the same ones in the same order."""
@@ -579,8 +583,9 @@ def shrink_steps(servers, steps, protocols, events, first_fault):
                 servers, part, FORGOTTEN, protocols, patience_s=0.2, events=events
             )
         except Failure as fault:
-            last[0] = fault
-            return True
+            if fault.name == first_fault.name:
+                last[0] = fault
+                return True
         return False
 
     single = one_by_one(steps)
