@@ -24,6 +24,8 @@ struct cmd_arena;
 struct cmd_arena *cmd_arena_new(void);
 void cmd_arena_free(struct cmd_arena *arena);
 void cmd_arena_reset(struct cmd_arena *arena);
+/* Whether anything has been taken since the last reset. */
+bool cmd_arena_is_used(const struct cmd_arena *arena);
 /* Returns n bytes, aligned for anything, or NULL when out of memory. */
 void *cmd_arena_take(struct cmd_arena *arena, size_t n);
 
@@ -108,6 +110,7 @@ typedef void (*cmd_fn)(struct cmd_call *call);
     X(SKIP_SLOWLOG, "skip_slowlog") \
     X(FAST, "fast")                 \
     X(NO_AUTH, "no_auth")           \
+    X(NO_MULTI, "no_multi")         \
     X(MOVABLEKEYS, "movablekeys")   \
     X(ALLOW_BUSY, "allow_busy")
 

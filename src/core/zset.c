@@ -469,6 +469,19 @@ static void unindex(struct yn_zset *set, size_t first, size_t n,
     unindex_range(set, first, n);
 }
 
+/* A single entry is removed from its leaf as it lies there, which costs half. */
+static enum yn_status remove_at(struct yn_zset *set, size_t rank, size_t *out_removed)
+{
+    struct yn_cursor cursor;
+    bool is_removed = false;
+    yn_cursor_seek(&cursor, &set->tree.live, rank);
+    enum yn_status status =
+        yn_zset_remove(set, yn_cursor_entry(&cursor).member, &is_removed);
+    if (out_removed != NULL)
+        *out_removed = is_removed;
+    return status;
+}
+
 enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
                                     size_t *out_removed)
 {
@@ -480,6 +493,8 @@ enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
     if (n == 0 || first >= count)
         return YN_OK;
     n = n < count - first ? n : count - first;
+    if (n == 1)
+        return remove_at(set, first, out_removed);
     enum yn_status status = yn_tree_cut_begin(tree, first, n, &left);
     if (status != YN_OK)
         return status;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "server/conn.h"
+#include "server/server.h"
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -23,6 +24,12 @@ void loop_update_clock(struct loop *loop)
 {
     loop_update_mono(loop);
     loop->wall_less_mono_ns = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)loop->mono_ns;
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+    const struct loop *loop = prepare->data;
+    tracking_broadcast(&loop->server->tracking);
 }
 
 /* Numbers of its own: from what is drawn here nobody learns the seed of the hashes. */
@@ -54,7 +61,9 @@ bool loop_init(struct loop *loop, struct server *server)
         return false;
     }
     uv_idle_init(&loop->uv, &loop->idle);
-    loop->idle.data = loop;
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    loop->idle.data = loop->prepare.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare);
     return true;
 }
 

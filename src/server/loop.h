@@ -23,7 +23,8 @@ struct conn;
 struct loop {
     struct server *server;
     uv_loop_t uv;
-    uv_idle_t idle; /* runs while `ready` is not empty */
+    uv_idle_t idle;       /* runs while `ready` is not empty */
+    uv_prepare_t prepare; /* before the loop waits */
 
     struct link conns;
     size_t n_conns;

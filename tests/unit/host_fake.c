@@ -463,34 +463,99 @@ struct host_value host_key_write(struct host *h, struct yn_bytes name)
     return host_key_read(h, name);
 }
 
+static void set_expiry(struct fake_key *key, int64_t expiry_ms)
+{
+    if (expiry_ms != HOST_EXPIRY_KEEP)
+        key->expiry_ms = expiry_ms;
+}
+
 bool host_key_put_zset(struct host *h, struct yn_bytes name, struct yn_zset *set)
+{
+    return host_key_put_zset_until(h, name, set, HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_zset_until(struct host *h, struct yn_bytes name, struct yn_zset *set,
+                             int64_t expiry_ms)
 {
     if (h->fails_puts)
         return false;
     struct fake_key *key = slot_for(h, name);
     key->type = HOST_ZSET;
     key->zset = set;
-    key->expiry_ms = -1;
+    set_expiry(key, expiry_ms);
     return true;
+}
+
+static struct host_blob *blob_of(struct yn_bytes value, size_t len)
+{
+    struct host_blob *blob = malloc(sizeof *blob + len);
+    if (blob == NULL)
+        return NULL;
+    *blob = (struct host_blob){.n_holders = 1, .len = len};
+    if (value.len > 0)
+        memcpy(blob->bytes, value.data, value.len);
+    return blob;
+}
+
+static void put_blob(struct host *h, struct yn_bytes name, struct host_blob *blob,
+                     int64_t expiry_ms)
+{
+    struct fake_key *key = slot_for(h, name);
+    key->type = HOST_STRING;
+    key->blob = blob;
+    set_expiry(key, expiry_ms);
 }
 
 bool host_key_put_string(struct host *h, struct yn_bytes name, struct yn_bytes value,
                          bool keep_expiry)
 {
-    if (h->fails_puts)
-        return false;
-    struct host_blob *blob = malloc(sizeof *blob + value.len);
+    return host_key_put_string_until(h, name, value,
+                                     keep_expiry ? HOST_EXPIRY_KEEP : HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_string_until(struct host *h, struct yn_bytes name,
+                               struct yn_bytes value, int64_t expiry_ms)
+{
+    struct host_blob *blob = h->fails_puts ? NULL : blob_of(value, value.len);
     if (blob == NULL)
         return false;
-    *blob = (struct host_blob){.n_holders = 1, .len = value.len};
-    if (value.len > 0)
-        memcpy(blob->bytes, value.data, value.len);
-    struct fake_key *key = slot_for(h, name);
-    key->type = HOST_STRING;
-    key->blob = blob;
-    if (!keep_expiry)
-        key->expiry_ms = -1;
+    put_blob(h, name, blob, expiry_ms);
     return true;
+}
+
+bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs)
+{
+    struct host_blob *blobs[KEYS_MAX];
+    assert(n <= KEYS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        blobs[i] = h->fails_puts ? NULL : blob_of(pairs[2 * i + 1], pairs[2 * i + 1].len);
+        if (blobs[i] != NULL)
+            continue;
+        while (i-- > 0)
+            host_blob_drop(blobs[i]);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        put_blob(h, pairs[2 * i], blobs[i], HOST_EXPIRY_NONE);
+    return true;
+}
+
+char *host_key_edit_string(struct host *h, struct yn_bytes name, size_t len)
+{
+    struct host_value old = host_key_read(h, name);
+    struct host_blob *blob =
+        h->fails_puts ? NULL
+                      : blob_of(old.string, len > old.string.len ? len : old.string.len);
+    if (blob == NULL)
+        return NULL;
+    put_blob(h, name, blob, HOST_EXPIRY_KEEP);
+    return blob->bytes;
+}
+
+size_t host_string_len_max(struct host *h)
+{
+    (void)h;
+    return FAKE_STRING_MAX;
 }
 
 bool host_key_remove(struct host *h, struct yn_bytes name)

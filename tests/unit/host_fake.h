@@ -11,6 +11,8 @@
 #include "core/buf.h"
 
 #define FAKE_NOW_MS INT64_C(1700000000000)
+/* What host_string_len_max says. */
+#define FAKE_STRING_MAX 4096
 
 struct fake;
 
