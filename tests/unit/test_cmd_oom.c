@@ -153,6 +153,27 @@ static void test_removals(void **state)
     assert_true(sweep(f, "ZPOPMIN k 150") > 0);
 }
 
+static void test_combinations(void **state)
+{
+    static const char *const lines[] = {
+        "ZUNION 2 k k WEIGHTS 1 2 WITHSCORES",
+        "ZUNIONSTORE d 3 k none k",
+        "ZINTERSTORE k 2 k k AGGREGATE MAX",
+        "ZDIFFSTORE k 2 k none",
+        "ZRANGESTORE d k 10 300",
+        "ZUNIONSTORE d 2 k none WEIGHTS 0.1 1",
+    };
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        assert_true(sweep(f, lines[i]) > 0);
+        sweep_for_good(f, lines[i]);
+    }
+    fake_fail_puts(f, true);
+    check_reply(f, "ZRANGESTORE d k 0 1",
+                "-ERR out of memory: the command was not executed|");
+    fake_fail_puts(f, false);
+}
+
 static void test_searches(void **state)
 {
     struct fake *f = *state;
@@ -249,10 +270,11 @@ static void test_jobs_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_geoadd),    check_test(test_zadd_zrem),
-        check_test(test_removals),  check_test(test_searches),
-        check_test(test_others),    check_test(test_error_texts),
-        check_test(test_jobs_held), check_test(test_restore),
+        check_test(test_geoadd),       check_test(test_zadd_zrem),
+        check_test(test_combinations), check_test(test_removals),
+        check_test(test_searches),     check_test(test_others),
+        check_test(test_error_texts),  check_test(test_jobs_held),
+        check_test(test_restore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
