@@ -13,14 +13,13 @@
 /* ---- parsing ---- */
 
 /*
- * Ends of a score range are read more leniently than scores: leading blanks, nothing at
- * all (zero) and numbers beyond the doubles are taken, and a zero byte ends the text.
- * This is strtod's reading of a C string, and strtod is left to do it for what is no
- * plain number.
+ * Ends of a score range are read otherwise than scores: numbers beyond the doubles are
+ * infinite or zero, nothing at all is zero, a zero byte ends the text, and there are no
+ * hexadecimal numbers.
  */
-static bool parse_lenient(struct cmd_arena *arena, struct yn_bytes text,
-                          double *out_value)
+static bool parse_end(struct cmd_arena *arena, struct yn_bytes text, double *out_value)
 {
+    static const char no_decimals[] = "xX \t\n\v\f\r";
     char *copy = cmd_arena_take(arena, text.len + 1), *end;
     if (copy == NULL)
         return false;
@@ -28,7 +27,7 @@ static bool parse_lenient(struct cmd_arena *arena, struct yn_bytes text,
         memcpy(copy, text.data, text.len);
     copy[text.len] = '\0';
     *out_value = strtod(copy, &end);
-    return *end == '\0' && !isnan(*out_value);
+    return *end == '\0' && !isnan(*out_value) && strpbrk(copy, no_decimals) == NULL;
 }
 
 static bool parse_score_bound(struct cmd_args *args, struct yn_bytes word,
@@ -40,8 +39,10 @@ static bool parse_score_bound(struct cmd_args *args, struct yn_bytes word,
         word.data++;
         word.len--;
     }
-    return yn_num_parse_double(word, &out->score) ||
-           parse_lenient(args->arena, word, &out->score) ||
+    bool is_plain = word.len > 0 && memchr(word.data, 'x', word.len) == NULL &&
+                    memchr(word.data, 'X', word.len) == NULL;
+    return (is_plain && yn_num_parse_double(word, &out->score)) ||
+           parse_end(args->arena, word, &out->score) ||
            cmd_args_fail(args, "ERR min or max is not a float");
 }
 

@@ -1,7 +1,5 @@
 #include "cmd/zset_remove.h"
 
-#include "cmd/zset_edit.h"
-
 bool zset_remove_find_or_reply(struct cmd_call *call, struct yn_bytes key,
                                struct yn_zset **out_set)
 {
@@ -14,44 +12,6 @@ bool zset_remove_find_or_reply(struct cmd_call *call, struct yn_bytes key,
     return value.type == HOST_NONE || value.type == HOST_ZSET;
 }
 
-/* Copies the members of these ranks, whose own bytes go with them. */
-static struct yn_bytes *copy_members(struct cmd_call *call, const struct yn_zset *set,
-                                     struct zrange_ranks ranks)
-{
-    struct yn_bytes *members = cmd_arena_take(call->arena, ranks.n * sizeof *members);
-    struct yn_cursor cursor;
-    yn_cursor_seek(&cursor, yn_zset_view(set), ranks.first);
-    for (size_t i = 0; members != NULL && i < ranks.n; i++) {
-        struct yn_bytes member = yn_cursor_entry(&cursor).member;
-        char *copy = cmd_arena_take(call->arena, member.len + 1);
-        if (copy == NULL)
-            return NULL;
-        if (member.len > 0)
-            memcpy(copy, member.data, member.len);
-        members[i] = (struct yn_bytes){copy, member.len};
-        yn_cursor_next(&cursor);
-    }
-    return members;
-}
-
-static bool remove_ranks(struct cmd_call *call, struct yn_bytes key, struct yn_zset *set,
-                         struct zrange_ranks ranks, const char *event)
-{
-    struct zset_edit edit;
-    struct yn_bytes *members = copy_members(call, set, ranks);
-    if (members == NULL || !zset_edit_init(&edit, call->arena, set, ranks.n))
-        return false;
-    for (size_t i = 0; i < ranks.n; i++) {
-        bool is_removed;
-        if (!zset_edit_remove(&edit, members[i], &is_removed)) {
-            if (!zset_edit_undo(&edit))
-                host_key_changed(call->host, key, event);
-            return false;
-        }
-    }
-    return true;
-}
-
 bool zset_remove_ranks(struct cmd_call *call, struct yn_bytes key, struct yn_zset *set,
                        struct zrange_ranks ranks, const char *event)
 {
@@ -61,7 +21,7 @@ bool zset_remove_ranks(struct cmd_call *call, struct yn_bytes key, struct yn_zse
         host_key_changed(call->host, key, "del");
         return true;
     }
-    if (!remove_ranks(call, key, set, ranks, event))
+    if (yn_zset_remove_range(set, ranks.first, ranks.n, NULL) != YN_OK)
         return false;
     host_key_changed(call->host, key, event);
     return true;

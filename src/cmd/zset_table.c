@@ -4,6 +4,10 @@
 #include "cmd/cmd_spec_parts.h"
 #include "cmd/cmd_zset.h"
 
+static const struct cmd_key_spec keys_zincrby[] = {
+    {.flags = "RW access update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
 static const struct cmd_key_spec keys_rw_access_delete[] = {
     {.flags = "RW access delete", .index = 1, .step = 1},
     {.flags = NULL},
@@ -24,6 +28,26 @@ static const struct cmd_key_spec keys_bzmpop[] = {
 #define KEYS_BUT_LAST(specs)                                               \
     .keys = CMD_KEYS_RANGE, .key_first = 1, .key_last = -2, .key_step = 1, \
     .key_specs = specs
+
+static const struct cmd_key_spec keys_counted[] = {
+    {.flags = "RO access", .index = 1, .is_counted = true},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_stored_counted[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = "RO access", .index = 2, .is_counted = true},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_zrangestore[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = "RO access", .index = 2, .step = 1},
+    {.flags = NULL},
+};
+/* Keys behind their number, without and with a destination before it. */
+#define KEYS_COUNTED .keys = CMD_KEYS_NUMKEYS, .numkeys = 1, .key_specs = keys_counted
+#define KEYS_STORED                                                         \
+    .keys = CMD_KEYS_NUMKEYS, .key_first = 1, .key_last = 1, .key_step = 1, \
+    .numkeys = 2, .key_specs = keys_stored_counted
 
 static const struct cmd_arg rank_args[] = {
     KEY,
@@ -122,6 +146,67 @@ static const struct cmd_arg zincrby_args[] = {
 static const struct cmd_arg zpop_args[] = {
     KEY,
     {.name = "count", .type = "integer", .flags = CMD_ARG_OPTIONAL},
+    END,
+};
+static const struct cmd_arg aggregate_forms[] = {
+    TOKEN("sum", "SUM"),
+    TOKEN("min", "MIN"),
+    TOKEN("max", "MAX"),
+    END,
+};
+#define DESTINATION                          \
+    {                                        \
+        .name = "destination", .type = "key" \
+    }
+#define COUNTED_KEYS                                            \
+    INTEGER("numkeys"),                                         \
+    {                                                           \
+        .name = "key", .type = "key", .flags = CMD_ARG_MULTIPLE \
+    }
+#define WEIGHTS_AGGREGATE                                           \
+    {.name = "weight",                                              \
+     .type = "integer",                                             \
+     .token = "WEIGHTS",                                            \
+     .flags = CMD_ARG_OPTIONAL | CMD_ARG_MULTIPLE},                 \
+    {                                                               \
+        .name = "aggregate", .type = "oneof", .token = "AGGREGATE", \
+        .flags = CMD_ARG_OPTIONAL, .args = aggregate_forms          \
+    }
+static const struct cmd_arg zunion_args[] = {
+    COUNTED_KEYS,
+    WEIGHTS_AGGREGATE,
+    OPTION("withscores", "WITHSCORES"),
+    END,
+};
+static const struct cmd_arg zunionstore_args[] = {
+    DESTINATION,
+    COUNTED_KEYS,
+    WEIGHTS_AGGREGATE,
+    END,
+};
+static const struct cmd_arg zdiff_args[] = {
+    COUNTED_KEYS,
+    OPTION("withscores", "WITHSCORES"),
+    END,
+};
+static const struct cmd_arg zdiffstore_args[] = {
+    DESTINATION,
+    COUNTED_KEYS,
+    END,
+};
+static const struct cmd_arg zintercard_args[] = {
+    COUNTED_KEYS,
+    {.name = "limit", .type = "integer", .token = "LIMIT", .flags = CMD_ARG_OPTIONAL},
+    END,
+};
+static const struct cmd_arg zrangestore_args[] = {
+    {.name = "dst", .type = "key"},
+    {.name = "src", .type = "key"},
+    STRING("min"),
+    STRING("max"),
+    OPTION_OF("sortby", sortby_forms),
+    OPTION("rev", "REV"),
+    OPTION_BLOCK("offset_count", "LIMIT", limit_args),
     END,
 };
 static const struct cmd_arg min_max_forms[] = {
@@ -256,12 +341,40 @@ const struct cmd_spec cmd_zset_table[] = {
         .args = score_range_args,
     },
     {
+        .name = "zdiff",
+        .run = cmd_zdiff,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members that only the first key has",
+        .complexity = "O(N) for N members in all keys",
+        .args_text = "numkeys key [key ...] [WITHSCORES]",
+        .args = zdiff_args,
+    },
+    {
+        .name = "zdiffstore",
+        .run = cmd_zdiffstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Stores the members that only the first key has",
+        .complexity = "O(N) for N members in all keys",
+        .args_text = "destination numkeys key [key ...]",
+        .args = zdiffstore_args,
+    },
+    {
         .name = "zincrby",
         .run = cmd_zincrby,
         .arity = 4,
         .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
         .acl = "@write @sortedset @fast",
-        ONE_KEY(keys_rw_update),
+        ONE_KEY(keys_zincrby),
         .members = {3, 1, 3},
         .group = "sorted-set",
         .since = "1.2.0",
@@ -269,6 +382,52 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(log N)",
         .args_text = "key increment member",
         .args = zincrby_args,
+    },
+    {
+        .name = "zinter",
+        .run = cmd_zinter,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members that all keys have",
+        .complexity =
+            "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
+        .args_text =
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        .args = zunion_args,
+    },
+    {
+        .name = "zintercard",
+        .run = cmd_zintercard,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "7.0.0",
+        .summary = "Counts the members that all keys have",
+        .complexity = "O(N*K) for N members in the smallest of K keys",
+        .args_text = "numkeys key [key ...] [LIMIT limit]",
+        .args = zintercard_args,
+    },
+    {
+        .name = "zinterstore",
+        .run = cmd_zinterstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Stores the members that all keys have",
+        .complexity =
+            "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
+        .args_text =
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        .args = zunionstore_args,
     },
     {
         .name = "zlexcount",
@@ -411,6 +570,24 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(log N + M) for N members in the key and M in the reply",
         .args_text = "key min max [WITHSCORES] [LIMIT offset count]",
         .args = zrangebyscore_args,
+    },
+    {
+        .name = "zrangestore",
+        .run = cmd_zrangestore,
+        .arity = -5,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @sortedset @slow",
+        .keys = CMD_KEYS_RANGE,
+        .key_first = 1,
+        .key_last = 2,
+        .key_step = 1,
+        .key_specs = keys_zrangestore,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Stores the members of a range of ranks, scores or names",
+        .complexity = "O(log N + M) for N members in the source and M in the result",
+        .args_text = "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
+        .args = zrangestore_args,
     },
     {
         .name = "zrank",
@@ -580,6 +757,36 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(1)",
         .args_text = "key member",
         .args = key_member_args,
+    },
+    {
+        .name = "zunion",
+        .run = cmd_zunion,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members of any of the keys",
+        .complexity = "O(N + M log M) for N members in all keys and M in the result",
+        .args_text =
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        .args = zunion_args,
+    },
+    {
+        .name = "zunionstore",
+        .run = cmd_zunionstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Stores the members of any of the keys",
+        .complexity = "O(N + M log M) for N members in all keys and M in the result",
+        .args_text =
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        .args = zunionstore_args,
     },
     {.name = NULL},
 };

@@ -36,6 +36,21 @@ static enum yn_status add_some(struct yn_builder *builder, struct yn_cursor *cur
     return status;
 }
 
+enum yn_status yn_builder_add_range(struct yn_builder *builder,
+                                    const struct yn_view *view, size_t first, size_t n)
+{
+    struct yn_cursor cursor;
+    enum yn_status status = YN_OK;
+    if (!yn_cursor_seek(&cursor, view, first))
+        return YN_OK;
+    if (n > view->count - first)
+        n = view->count - first;
+    bool is_only_leaf = view->root->level == 0;
+    while (status == YN_OK && n > 0)
+        status = add_some(builder, &cursor, is_only_leaf, &n);
+    return status;
+}
+
 enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
                             const struct yn_options *options, struct yn_zset **out_set)
 {
@@ -43,14 +58,7 @@ enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
     if (set == NULL)
         return YN_ENOMEM;
     struct yn_builder *builder = yn_builder_new(&set->tree);
-    enum yn_status status = builder == NULL ? YN_ENOMEM : YN_OK;
-    struct yn_cursor cursor;
-    if (!yn_cursor_seek(&cursor, view, first))
-        n = 0;
-    else if (n > view->count - first)
-        n = view->count - first;
-    bool is_only_leaf = n > 0 && view->root->level == 0;
-    while (status == YN_OK && n > 0)
-        status = add_some(builder, &cursor, is_only_leaf, &n);
+    enum yn_status status =
+        builder == NULL ? YN_ENOMEM : yn_builder_add_range(builder, view, first, n);
     return yn_zset_finish(set, builder, status, out_set);
 }

@@ -469,6 +469,19 @@ static void unindex(struct yn_zset *set, size_t first, size_t n,
     unindex_range(set, first, n);
 }
 
+/* A single entry is removed from its leaf as it lies there, which costs half. */
+static enum yn_status remove_at(struct yn_zset *set, size_t rank, size_t *out_removed)
+{
+    struct yn_cursor cursor;
+    bool is_removed = false;
+    yn_cursor_seek(&cursor, &set->tree.live, rank);
+    enum yn_status status =
+        yn_zset_remove(set, yn_cursor_entry(&cursor).member, &is_removed);
+    if (out_removed != NULL)
+        *out_removed = is_removed;
+    return status;
+}
+
 enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
                                     size_t *out_removed)
 {
@@ -480,6 +493,8 @@ enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
     if (n == 0 || first >= count)
         return YN_OK;
     n = n < count - first ? n : count - first;
+    if (n == 1)
+        return remove_at(set, first, out_removed);
     enum yn_status status = yn_tree_cut_begin(tree, first, n, &left);
     if (status != YN_OK)
         return status;
@@ -517,14 +532,27 @@ static enum yn_status index_members(struct yn_zset *set)
     return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
 }
 
-enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
-                              enum yn_status status, struct yn_zset **out_set)
+enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
+                                   enum yn_status status, struct yn_zset **out_set)
 {
     if (status == YN_OK)
         status = yn_builder_finish(builder);
     yn_builder_free(builder);
-    if (status == YN_OK)
-        status = index_members(set);
+    if (status != YN_OK) {
+        yn_zset_free(set);
+        return status;
+    }
+    *out_set = set;
+    return YN_OK;
+}
+
+enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
+                              enum yn_status status, struct yn_zset **out_set)
+{
+    status = yn_zset_finish_tree(set, builder, status, &set);
+    if (status != YN_OK)
+        return status;
+    status = index_members(set);
     if (status != YN_OK) {
         yn_zset_free(set);
         return status;

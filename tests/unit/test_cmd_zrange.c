@@ -46,9 +46,15 @@ static void test_zrange_by_score(void **state)
     check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT 0 0", "*0|");
     check_reply(f, "ZRANGE k 3 (1 BYSCORE REV LIMIT 1 1", "*1|$2|b2|");
     check_reply(f, "ZRANGE k 1 3 BYSCORE REV", "*0|");
-    /* the ends are read leniently */
+    /* the ends are not read as scores are */
     check_reply(f, "ZRANGEBYSCORE k '' 1", "*1|$1|a|");
-    check_reply(f, "ZRANGEBYSCORE k ( ' 1'", "*1|$1|a|");
+    check_reply(f, "ZRANGEBYSCORE k ( 1", "*1|$1|a|");
+    check_reply(f, "ZRANGEBYSCORE k -1e400 (+1e400", "*4|$1|a|$1|b|$2|b2|$1|c|");
+    check_reply(f, "ZRANGEBYSCORE k 1e-400 +1.", "*1|$1|a|");
+    check_reply(f, "ZRANGEBYSCORE k 0x1 1", "-ERR min or max is not a float|");
+    check_reply(f, "ZRANGEBYSCORE k (0X1p1 9", "-ERR min or max is not a float|");
+    check_reply(f, "ZRANGEBYSCORE k ' 1' 1", "-ERR min or max is not a float|");
+    check_reply(f, "ZRANGEBYSCORE k 1 '1 '", "-ERR min or max is not a float|");
     check_reply(f, "ZRANGEBYSCORE k 1e400 inf", "*1|$1|z|");
     check_reply(f, "ZRANGEBYSCORE k nan 1", "-ERR min or max is not a float|");
     check_reply(f, "ZRANGEBYSCORE k 1 1x", "-ERR min or max is not a float|");
@@ -57,6 +63,15 @@ static void test_zrange_by_score(void **state)
     check_reply(f, "ZRANGEBYSCORE k 1 2 LIMIT x y",
                 "-ERR value is not an integer or out of range|");
     check_reply(f, "ZRANGE k 1 2 BYSCORE BYLEX", "-ERR syntax error|");
+}
+
+/* What follows a zero byte is not looked at. */
+static void test_zero_bytes(void **state)
+{
+    struct fake *f = *state;
+    const struct yn_bytes count[] = {{"ZCOUNT", 6}, {"k", 1}, {"1\0x", 3}, {"(3\0", 3}};
+    check_reply(f, "ZADD k 1 a 2 b 3 c", ":3|");
+    assert_memory_equal(fake_run_words(f, 4, count).data, ":2\r\n", 4);
 }
 
 static void test_zrange_by_lex(void **state)
@@ -146,7 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         check_test(test_zrange_by_rank), check_test(test_zrange_by_score),
         check_test(test_zrange_by_lex),  check_test(test_older_forms),
-        check_test(test_counts),
+        check_test(test_zero_bytes),     check_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
