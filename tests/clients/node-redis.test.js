@@ -1,8 +1,11 @@
-// A GEO session of node-redis (npm package redis), in RESP2 and RESP3.
+// node-redis (npm package redis) in RESP2 and RESP3: a GEO session with its own functions, and
+// session.js.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createClient, GEO_REPLY_WITH } from 'redis';
-import * as session from './session.js';
+import { openAdapter } from './node-redis.js';
+import { describeSession } from './session.js';
+import * as session from './world.js';
 
 const { palermo, catania } = session;
 const center = { longitude: 15, latitude: 37 };
@@ -116,4 +119,9 @@ for (const RESP of [2, 3]) {
       assert.equal(await client.del(`${key}:m`), 1);
     });
   });
+
+  const options = { RESP, socket: { port: session.port, host: '127.0.0.1',
+    reconnectStrategy: () => 10 } };
+  describeSession(`node-redis in a session, RESP${RESP}`,
+    (more) => openAdapter(options, more));
 }
