@@ -36,14 +36,17 @@ def lasting_port():
     while its server is down, and no client that tries to connect can reach itself."""
     text = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
     lowest, highest = map(int, text.split())
-    ports = [n for n in range(10000, 65536) if not lowest <= n <= highest]
-    for port in random.SystemRandom().sample(ports, len(ports)):
+    chance = random.SystemRandom()
+    for _ in range(10000):
+        port = chance.randrange(10000, 65536)
+        if lowest <= port <= highest:
+            continue
         with socket.socket() as sock:
             try:
                 sock.bind(("127.0.0.1", port))
+                return port
             except OSError:
-                continue
-            return port
+                pass
     return free_port()
 
 
