@@ -38,6 +38,7 @@ const calls = {
   raw: [(t, [name, ...rest]) => t.call(name, ...rest)],
   flushAll: [(t) => t.flushall()],
   info: [(t, section) => t.info(section)],
+  configSet: [(t, name, value) => t.config('SET', name, value)],
   clientInfo: [(t) => t.client('INFO'), (text) =>
     Object.fromEntries(String(text).trim().split(' ').map((field) => field.split('=')))],
 

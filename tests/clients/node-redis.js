@@ -27,6 +27,7 @@ const calls = {
   raw: [(t, words) => t.addCommand(words)],
   flushAll: [(t) => t.flushAll()],
   info: [(t, section) => t.info(section)],
+  configSet: [(t, name, value) => t.configSet(name, value)],
   clientInfo: [(t) => t.clientInfo()],
 
   set: [(t, key, value, options) => t.set(key, value, setOptions(options))],

@@ -294,6 +294,24 @@ const exchanges = {
     assert.ok(sharded.isEmpty);
   },
 
+  'events of keys': async (client, openAnother) => {
+    const subscriber = await openAnother();
+    const events = new Inbox();
+    await client.call('configSet', 'notify-keyspace-events', 'Egz$x');
+    await subscriber.subscribe('pattern', '__keyevent@0__:*', events.add);
+    await client.call('set', 'e', 'v');
+    await client.call('geoAdd', 'ez', [palermo]);
+    await client.call('zRem', 'ez', ['Palermo']);
+    await client.call('pExpire', 'e', 1);
+    const expected = [['e', 'set'], ['ez', 'zadd'], ['ez', 'zrem'], ['ez', 'del'],
+      ['e', 'expire'], ['e', 'expired']];
+    for (const [key, event] of expected) {
+      assert.deepEqual(await events.take(), [key, `__keyevent@0__:${event}`]);
+    }
+    await subscriber.unsubscribe('pattern', '__keyevent@0__:*');
+    await client.call('configSet', 'notify-keyspace-events', '');
+  },
+
   'pops that wait': async (client, openAnother) => {
     const waiting = await openAnother();
     const call = (...words) => client.call(...words);

@@ -11,7 +11,7 @@ import pytest
 
 import servers
 
-LIMIT_S = 20
+LIMIT_S = 10
 SERIES = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)$")
 
 # Series of redis-server that say nothing here: what they tell of is not there.

@@ -11,7 +11,7 @@ redis = pytest.importorskip(
 )
 
 SPEAKS_RESP3 = int(redis.__version__.split(".")[0]) >= 5
-LIMIT_S = 20
+LIMIT_S = 10
 WRONG_TYPE = "WRONGTYPE Operation against a key holding the wrong kind of value"
 PALERMO = (13.361389, 38.115556, "Palermo")
 CATANIA = (15.087269, 37.502669, "Catania")
@@ -372,6 +372,22 @@ def test_messages_on_sharded_channels(client, connect):
     assert connection.read_response() == ["sunsubscribe", "orders", 0]
     assert client.execute_command("SPUBLISH", "orders", "two") == 0
     pool.release(connection)
+
+
+def test_events_of_keys(client):
+    client.config_set("notify-keyspace-events", "Egz$x")
+    with client.pubsub(ignore_subscribe_messages=True) as subscriber:
+        subscriber.psubscribe("__keyevent@0__:*")
+        subscriber.get_message(timeout=LIMIT_S)
+        client.set("e", "v")
+        client.geoadd("ez", PALERMO)
+        client.zrem("ez", "Palermo")
+        client.pexpire("e", 1)
+        for event, key in (
+            *(("set", "e"), ("zadd", "ez"), ("zrem", "ez"), ("del", "ez")),
+            *(("expire", "e"), ("expired", "e")),
+        ):
+            assert take(subscriber)[2:] == (f"__keyevent@0__:{event}", key)
 
 
 def test_pops_that_wait(client, connect):

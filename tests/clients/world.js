@@ -43,7 +43,7 @@ export function event(emitter, name) {
 }
 
 /** Asks again and again until the answer is true. */
-export async function until(what, ask, limitMs = 20000) {
+export async function until(what, ask, limitMs = 10000) {
   const end = Date.now() + limitMs;
   while (!await ask()) {
     assert.ok(Date.now() < end, `${what}: not within ${limitMs} ms`);
@@ -61,9 +61,15 @@ export class Inbox {
     if (taker) taker(item); else this.#items.push(item);
   };
 
-  take() {
+  take(limitMs = 10000) {
     if (this.#items.length > 0) return Promise.resolve(this.#items.shift());
-    return new Promise((resolve) => { this.#waiting.push(resolve); });
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error('nothing more has come')), limitMs);
+      this.#waiting.push((item) => {
+        clearTimeout(limit);
+        resolve(item);
+      });
+    });
   }
 
   get isEmpty() { return this.#items.length === 0; }
