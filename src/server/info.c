@@ -107,11 +107,14 @@ static void add_clients(const struct server *s, struct yn_buf *out)
     line(out, "maxclients:%zu", s->maxclients);
     line(out, "client_recent_max_input_buffer:%zu", max_in);
     line(out, "client_recent_max_output_buffer:%zu", max_out);
-    line(out, "blocked_clients:0");
+    line(out, "blocked_clients:%zu", s->blocked.n_clients);
     line(out, "tracking_clients:0");
     line(out, "pubsub_clients:%zu", n_pubsub);
-    line(out, "watching_clients:0");
-    line(out, "clients_in_timeout_table:0");
+    line(out, "watching_clients:%zu", s->watches.n_clients);
+    line(out, "clients_in_timeout_table:%zu", s->blocked.deadlines.n);
+    line(out, "total_watched_keys:%zu", s->watches.table.n);
+    line(out, "total_blocking_keys:%zu", s->blocked.table.n);
+    line(out, "total_blocking_keys_on_nokey:0");
 }
 
 static void add_memory(const struct server *s, struct yn_buf *out)
@@ -189,8 +192,12 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "geo_leaves_visited:%llu", (unsigned long long)c->search_leaves);
     line(out, "geo_points_tested:%llu", (unsigned long long)c->search_tested);
     line(out, "geo_hits:%llu", (unsigned long long)c->search_hits);
-    line(out, "pubsub_channels:%zu", s->pubsub.tables[PUBSUB_CHANNEL].n);
-    line(out, "pubsub_patterns:%zu", s->pubsub.tables[PUBSUB_PATTERN].n);
+    line(out, "pubsub_channels:%zu", s->pubsub.topics[PUBSUB_CHANNEL].n);
+    line(out, "pubsub_patterns:%zu", s->pubsub.topics[PUBSUB_PATTERN].n);
+    line(out, "pubsubshard_channels:%zu", s->pubsub.topics[PUBSUB_SHARD].n);
+    line(out, "tracking_total_keys:%zu", s->tracking.keys.n);
+    line(out, "tracking_total_items:%zu", s->tracking.n_items);
+    line(out, "tracking_total_prefixes:%zu", s->tracking.prefixes.n);
     line(out, "latest_fork_usec:0");
     line(out, "total_forks:0");
     line(out, "total_error_replies:%llu", (unsigned long long)c->errors);

@@ -23,7 +23,8 @@ struct conn;
 struct loop {
     struct server *server;
     uv_loop_t uv;
-    uv_idle_t idle; /* runs while `ready` is not empty */
+    uv_idle_t idle;       /* runs while `ready` is not empty */
+    uv_prepare_t prepare; /* before the loop waits */
 
     struct link conns;
     size_t n_conns;
@@ -41,6 +42,7 @@ struct loop {
     const struct cmd_spec *untimed; /* what the commands after it were; NULL: none */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
+    uint64_t random; /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */

@@ -311,6 +311,22 @@ static void apply(struct rng *rng, struct yn_zset *set, struct model *model,
     qsort(model->pairs, model->n, sizeof *model->pairs, compare_pairs);
 }
 
+/* Removes an interval of ranks: mostly a short one. */
+static void apply_range(struct rng *rng, struct yn_zset *set, struct model *model)
+{
+    size_t first = rng_below(rng, model->n + 2), removed;
+    size_t n = rng_below(rng, rng_below(rng, 4) > 0 ? 12 : model->n + 2);
+    size_t wanted = first >= model->n ? 0 : n < model->n - first ? n : model->n - first;
+    if (yn_zset_remove_range(set, first, n, &removed) != YN_OK || removed != wanted)
+        MODEL_FAIL("remove range: %zu, not %zu", removed, wanted);
+    for (size_t i = first; i < first + wanted; i++)
+        free(model->pairs[i].member);
+    if (wanted > 0)
+        memmove(&model->pairs[first], &model->pairs[first + wanted],
+                (model->n - first - wanted) * sizeof *model->pairs);
+    model->n -= wanted;
+}
+
 static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids,
                 size_t n_steps)
 {
@@ -321,6 +337,8 @@ static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids,
     for (size_t step = 0; step < n_steps; step++) {
         bool shrinks = step * 4 / n_steps == 2;
         apply(rng, set, &model, score_kind, member_kind, n_ids, shrinks);
+        if (rng_below(rng, 40) == 0)
+            apply_range(rng, set, &model);
         if (n_ids < 400 || step % 16 == 0) {
             const char *wrong = yn_zset_check(set);
             if (wrong != NULL)
