@@ -24,26 +24,28 @@ const LIMIT_MS = { timeout: 30000 };
 /** Runs the session. open({ name, db }) gives an adapter with a connection of its own. */
 export function describeSession(title, open) {
   describe(title, LIMIT_MS, () => {
-    const opened = [];
     let client;
-
-    async function openAnother(options = {}) {
-      const another = await open(options);
-      opened.push(another);
-      return another;
-    }
-
     before(async () => {
-      client = await openAnother();
+      client = await open({});
       await client.call('flushAll');
     });
-    after(() => Promise.all(opened.map((each) => each.close())));
+    after(() => client.close());
 
     for (const [name, steps] of Object.entries({ ...values, ...sets })) {
       it(name, () => steps((...words) => client.call(...words)));
     }
     for (const [name, steps] of Object.entries({ ...exchanges, ...restarts })) {
-      it(name, () => steps(client, openAnother));
+      it(name, async () => {
+        const opened = [];
+        try {
+          await steps(client, async (options = {}) => {
+            opened.push(await open(options));
+            return opened.at(-1);
+          });
+        } finally {
+          await Promise.all(opened.map((each) => each.close()));
+        }
+      });
     }
   });
 }
