@@ -354,6 +354,7 @@ static void messages(void **state)
     check(subscriber, "ssubscribe news 1", "SSUBSCRIBE news");
     check(client, "1", "SPUBLISH news three");
     check_next(subscriber, "smessage news three");
+    check(subscriber, "pong ", "PING");
     check(subscriber, "sunsubscribe news 0", "SUNSUBSCRIBE");
     check(subscriber, "punsubscribe n?ws* 2", "PUNSUBSCRIBE");
     check(subscriber, "unsubscribe news 1", "UNSUBSCRIBE news");

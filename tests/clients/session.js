@@ -19,7 +19,7 @@ import { after, before, describe, it } from 'node:test';
 import { catania, Inbox, keeper, palermo, palermoPosition, rejectsWith, until } from './world.js';
 
 const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
-const LIMIT_MS = { timeout: 30000 };
+const LIMIT_MS = { timeout: 60000 };
 
 /** Runs the session. open({ name, db }) gives an adapter with a connection of its own. */
 export function describeSession(title, open) {
