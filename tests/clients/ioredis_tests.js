@@ -43,13 +43,14 @@ export function describeClient(name, Client, kinds) {
         assert.equal(positions[1], null);
         assert.equal(await client.geodist(key, 'Palermo', 'Catania', 'km'), '166.2742');
         assert.equal(await client.geodist(key, 'Palermo', 'nobody'), null);
-        assert.deepEqual(await client.geohash(key, 'Palermo', 'nobody'), ['sqc8b49rny0', null]);
+        assert.deepEqual(await client.geohash(key, 'Palermo', 'nobody'),
+          ['sqc8b49rny0', null]);
       });
 
       it('searches', async () => {
         assert.deepEqual(await client.geosearch(key, ...circle, 'ASC'), ['Catania', 'Palermo']);
-        assert.deepEqual(await client.geosearch(key, 'FROMMEMBER', 'Palermo', 'BYBOX', 400, 400, 'km',
-          'ASC', 'COUNT', 1), ['Palermo']);
+        assert.deepEqual(await client.geosearch(key, 'FROMMEMBER', 'Palermo',
+          'BYBOX', 400, 400, 'km', 'ASC', 'COUNT', 1), ['Palermo']);
         const found = await client.geosearch(key, ...circle, 'ASC', 'WITHCOORD', 'WITHDIST',
           'WITHHASH');
         assert.deepEqual(found.map((hit) => hit.slice(0, 3)), [

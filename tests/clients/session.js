@@ -16,7 +16,8 @@
 //   close()
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { catania, Inbox, keeper, palermo, palermoPosition, rejectsWith, until } from './world.js';
+import { catania, Inbox, keeper, palermo, palermoPosition, rejectsWith, until }
+  from './world.js';
 
 const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
 const LIMIT_MS = { timeout: 60000 };
