@@ -7,10 +7,8 @@
  * 1e-4 is 3000.0001. Where long double is another format (128 bits on Linux for arm64,
  * that of double on others) the last digits differ.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd_args.h"
@@ -94,27 +92,8 @@ void cmd_decrby(struct cmd_call *call)
 
 /* ---- long doubles ---- */
 
-/* Longer texts are no numbers. The largest 80-bit number has 4,933 digits before the
- * point; 17 decimals follow. */
+/* The largest 80-bit number has 4,933 digits before the point; 17 decimals follow. */
 #define FLOAT_TEXT_MAX ((size_t)5 * 1024)
-
-static bool parse_long_double(struct yn_bytes text, long double *out_value)
-{
-    char copy[FLOAT_TEXT_MAX], *end;
-    if (text.len == 0 || text.len >= sizeof copy)
-        return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    bool is_blank = strchr(" \t\n\v\f\r", copy[0]) != NULL;
-    errno = 0;
-    long double value = strtold(copy, &end);
-    if (is_blank || end != copy + text.len || isnan(value))
-        return false;
-    if (errno == ERANGE && (isinf(value) || fpclassify(value) == FP_ZERO))
-        return false;
-    *out_value = value;
-    return true;
-}
 
 /* All digits before the point and 17 behind it, without the zeros at the end. */
 static size_t format_long_double(long double value, char *out_text)
@@ -138,8 +117,8 @@ void cmd_incrbyfloat(struct cmd_call *call)
     char out[FLOAT_TEXT_MAX];
     if (!read_or_reply(call, &text))
         return;
-    if (!parse_long_double(text, &value) ||
-        !parse_long_double(call->argv[2], &increment)) {
+    if (!cmd_word_parse_long_double(text, &value) ||
+        !cmd_word_parse_long_double(call->argv[2], &increment)) {
         host_reply_error(call->host, CMD_ERR_FLOAT);
         return;
     }
