@@ -307,6 +307,8 @@ bool keyspace_copy(struct keyspace *ks, struct yn_bytes from, struct keyspace *t
     e->used_s = keyspace_clock_s(now_ms) & CLOCK_MASK;
     struct loose_string loose = {.is_blob = old->is_blob, .value = old->value};
     bool has_value = true;
+    if (e->form == HOST_FORM_PLAIN)
+        e->form = HOST_FORM_OWN;
     if (old->type == HOST_ZSET)
         e->value.zset = set;
     else if (old->is_blob)
