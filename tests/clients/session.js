@@ -301,7 +301,8 @@ const exchanges = {
     const subscriber = await openAnother();
     const events = new Inbox();
     await client.call('configSet', 'notify-keyspace-events', 'Egz$x');
-    await subscriber.subscribe('pattern', '__keyevent@0__:*', events.add);
+    await subscriber.subscribe('pattern', '__keyevent@0__:*', (key, channel) =>
+      key.startsWith('e') && events.add(key, channel));
     await client.call('set', 'e', 'v');
     await client.call('geoAdd', 'ez', [palermo]);
     await client.call('zRem', 'ez', ['Palermo']);
