@@ -533,13 +533,39 @@ def run_steps(servers, steps, counts, protocols, client_classes=(Client, Client)
     """Runs all steps and returns the number of commands, or raises Failure."""
     run = Run(servers, counts, protocols, client_classes, **more)
     try:
-        for client, commands in steps:
-            run.step(client, commands)
-    except Diverged:
-        pass
+        for at, (client, commands) in enumerate(steps):
+            try:
+                run.step(client, commands)
+            except Failure as fault:
+                fault.at = at
+                raise
+            except Diverged:
+                return run.n_commands
     finally:
         run.close()
     return run.n_commands
+
+
+def one_by_one(steps):
+    return [(client, [words]) for client, commands in steps for words in commands]
+
+
+def diverges_in_step(servers, steps, at, protocols):
+    """Is there an allowed difference after which the servers hold different things, in the
+    step number `at`? A pipeline may hide it: run one by one, its commands show it."""
+    n_before = len(one_by_one(steps[:at]))
+    run = Run(servers, FORGOTTEN, protocols)
+    try:
+        for n, (client, commands) in enumerate(one_by_one(steps[: at + 1])):
+            try:
+                run.step(client, commands)
+            except Failure:
+                return False
+            except Diverged:
+                return n >= n_before
+    finally:
+        run.close()
+    return False
 
 
 def shrink_steps(servers, steps, protocols, events, first_fault):
@@ -557,7 +583,7 @@ def shrink_steps(servers, steps, protocols, events, first_fault):
             return True
         return False
 
-    single = [(client, [words]) for client, commands in steps for words in commands]
+    single = one_by_one(steps)
     start = single if fails(single) else steps
     short = shrink_list(start, fails, deadline) if fails(start) else start
     return short, last[0]

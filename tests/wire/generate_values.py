@@ -821,8 +821,12 @@ class Generator(SortedSets, Strings, Keys):
 
 
 def is_newer_only(words):
-    """ZRANK key member word is refused by 7.0 before it is queued, and aborts."""
-    return words[0].upper() in (b"ZRANK", b"ZREVRANK") and len(words) > 3
+    """ZRANK key member word, and COMMAND GETKEYS name, are refused by 7.0 before they are
+    queued, and abort the transaction."""
+    name = words[0].upper()
+    return len(words) > 3 if name in (b"ZRANK", b"ZREVRANK") else (
+        name == b"COMMAND" and len(words) <= 3
+    )
 
 
 def load(generator):

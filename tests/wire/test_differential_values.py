@@ -76,6 +76,8 @@ def run_epoch(both, seed, counts, unknown):
     try:
         return beside.run_steps(both, steps, counts, protocols, events=events)
     except Failure as fault:
+        if beside.diverges_in_step(both, steps, fault.at, protocols):
+            return sum(len(commands) for _, commands in steps[: fault.at])
         short, last = beside.shrink_steps(both, steps, protocols, events, fault)
         raise Failure(
             f"seed {seed}: {last}\nsteps (client> command):\n{beside.show_steps(short)}\n"
