@@ -129,7 +129,8 @@ void cmd_persist(struct cmd_call *call)
 
 static void reply_expiry(struct cmd_call *call, enum expiry_unit unit, bool is_relative)
 {
-    int64_t at_ms = host_key_expiry_ms(call->host, call->argv[1]);
+    bool exists = host_key_peek(call->host, call->argv[1]).type != HOST_NONE;
+    int64_t at_ms = exists ? host_key_expiry_ms(call->host, call->argv[1]) : -2;
     if (at_ms < 0) { /* no key, or no expiry */
         host_reply_integer(call->host, at_ms);
         return;

@@ -133,6 +133,7 @@ void cmd_swapdb(struct cmd_call *call)
         host_reply_error(h, KEY_ERR_DB_RANGE);
         return;
     }
-    host_db_swap(h, (size_t)a, (size_t)b);
+    if (a != b)
+        host_db_swap(h, (size_t)a, (size_t)b);
     host_reply_status(h, "OK");
 }

@@ -13,7 +13,8 @@
 
 static bool is_integer(const struct host_value *value, int64_t *out_number)
 {
-    return value->form == HOST_FORM_PLAIN && value->string.len <= INTEGER_LEN_MAX &&
+    return value->form != HOST_FORM_RAW && value->form != HOST_FORM_TEXT &&
+           value->string.len <= INTEGER_LEN_MAX &&
            yn_num_parse_int64(value->string, out_number);
 }
 
@@ -86,8 +87,9 @@ void cmd_object_refcount(struct cmd_call *call)
     int64_t number;
     if (!find_or_reply(call, &value))
         return;
-    bool is_shared = value.type == HOST_STRING && is_integer(&value, &number) &&
-                     number >= 0 && number < SHARED_INTEGERS;
+    bool is_shared = value.type == HOST_STRING && value.form == HOST_FORM_PLAIN &&
+                     is_integer(&value, &number) && number >= 0 &&
+                     number < SHARED_INTEGERS;
     host_reply_integer(call->host, is_shared ? SHARED_REFCOUNT : 1);
 }
 

@@ -67,8 +67,9 @@ void host_blob_drop(struct host_blob *blob); /* for each hold */
 
 /* How OBJECT ENCODING tells a string, since Redis remembers how it was made: an integer
  * as "int", other short ones as "embstr", long ones as "raw"; raw whatever it is (APPEND
- * to a value, SETRANGE); or text, never "int" (INCRBYFLOAT). */
-enum host_form { HOST_FORM_PLAIN, HOST_FORM_RAW, HOST_FORM_TEXT };
+ * to a value, SETRANGE); or text, never "int" (INCRBYFLOAT). OWN is PLAIN, but that a
+ * small integer is not the one that all keys share (COPY). */
+enum host_form { HOST_FORM_PLAIN, HOST_FORM_RAW, HOST_FORM_TEXT, HOST_FORM_OWN };
 
 struct host_value {
     enum host_type type;    /* HOST_NONE: no such key */

@@ -10,13 +10,24 @@
 
 /* ---- what keyspaces tell ---- */
 
+static void notify(struct server *server, const char *event, size_t db,
+                   struct yn_bytes key)
+{
+    if (server->config.notify_classes != 0)
+        notify_event(&server->pubsub, server->config.notify_classes, event, db, key);
+}
+
+static void on_added(void *ctx, size_t db, struct yn_bytes key)
+{
+    notify(ctx, "new", db, key);
+}
+
 /* The one place where a key that expired is reported, whoever met it. */
 static void on_expired(void *ctx, size_t db, struct yn_bytes key)
 {
     struct server *server = ctx;
     tracking_note_change(&server->tracking, key, NULL);
-    if (server->config.notify_classes != 0)
-        notify_event(&server->pubsub, server->config.notify_classes, "expired", db, key);
+    notify(server, "expired", db, key);
 }
 
 static bool is_freed_at_once(const struct config *config, enum keyspace_drop why)
@@ -51,8 +62,10 @@ static void on_drop_zset(void *ctx, struct yn_zset *set, enum keyspace_drop why)
 
 bool databases_create(struct server *server)
 {
-    server->keyspace_hooks = (struct keyspace_hooks){
-        .ctx = server, .expired = on_expired, .drop_zset = on_drop_zset};
+    server->keyspace_hooks = (struct keyspace_hooks){.ctx = server,
+                                                     .added = on_added,
+                                                     .expired = on_expired,
+                                                     .drop_zset = on_drop_zset};
     server->n_databases = (size_t)server->config.databases;
     server->databases = calloc(server->n_databases, sizeof(struct keyspace *));
     if (server->databases == NULL || !reaper_init(&server->reaper))

@@ -28,6 +28,9 @@ enum keyspace_drop {
 /* What a keyspace tells its owner. Each may be NULL. */
 struct keyspace_hooks {
     void *ctx;
+    /* A key has come into being: it was not there, or another key's value came to it. The
+     * hook must not change the keyspace. */
+    void (*added)(void *ctx, size_t number, struct yn_bytes key);
     /* A key's time has passed, and it is being removed. The one place where that is told,
      * whoever met the key. The hook must not change the keyspace. */
     void (*expired)(void *ctx, size_t number, struct yn_bytes key);

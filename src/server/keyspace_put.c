@@ -7,6 +7,12 @@
 
 /* ---- entries for values ---- */
 
+static void tell_added(const struct keyspace *ks, const struct key_entry *e)
+{
+    if (ks->hooks->added != NULL)
+        ks->hooks->added(ks->hooks->ctx, ks->number, key_entry_name(e));
+}
+
 /* Gives the entry this expiry, or what a HOST_EXPIRY_* says. False: out of memory. */
 static bool put_expiry(struct keyspace *ks, struct key_entry **link, int64_t expiry_ms)
 {
@@ -55,9 +61,12 @@ bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset 
         return false;
     if (e->type == HOST_ZSET && e->value.zset == set)
         return true;
+    bool is_new = e->type == HOST_NONE;
     keyspace_value_drop(ks->hooks, e, KEYSPACE_REPLACED);
     e->type = HOST_ZSET;
     e->value.zset = set;
+    if (is_new)
+        tell_added(ks, e);
     return true;
 }
 
@@ -95,10 +104,13 @@ static void loose_string_clear(struct loose_string *loose)
 static void entry_take_string(struct keyspace *ks, struct key_entry *e,
                               const struct loose_string *loose)
 {
+    bool is_new = e->type == HOST_NONE;
     keyspace_value_drop(ks->hooks, e, KEYSPACE_REPLACED);
     e->type = HOST_STRING;
     e->is_blob = loose->is_blob;
     e->value = loose->value;
+    if (is_new)
+        tell_added(ks, e);
 }
 
 bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
@@ -232,6 +244,8 @@ char *keyspace_edit_string(struct keyspace *ks, struct yn_bytes key, size_t len,
         uint64_t hash = keydir_hash(&ks->keys, key);
         keyspace_remove_at(ks, keydir_find(&ks->keys, key, hash), hash, KEYSPACE_DELETED);
     }
+    if (bytes != NULL && is_new)
+        tell_added(ks, e);
     return bytes;
 }
 
@@ -258,6 +272,7 @@ static bool install(struct keyspace *ks, struct key_entry *e, int64_t at_ms,
     struct yn_bytes key = key_entry_name(e);
     keyspace_remove(ks, key, KEYSPACE_REPLACED, now_ms);
     keydir_add(&ks->keys, e, keydir_hash(&ks->keys, key));
+    tell_added(ks, e);
     return true;
 }
 
@@ -307,6 +322,8 @@ bool keyspace_copy(struct keyspace *ks, struct yn_bytes from, struct keyspace *t
     e->used_s = keyspace_clock_s(now_ms) & CLOCK_MASK;
     struct loose_string loose = {.is_blob = old->is_blob, .value = old->value};
     bool has_value = true;
+    if (e->form == HOST_FORM_PLAIN)
+        e->form = HOST_FORM_OWN;
     if (old->type == HOST_ZSET)
         e->value.zset = set;
     else if (old->is_blob)

@@ -644,7 +644,7 @@ bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn
     copy->blob = key->blob;
     if (copy->blob != NULL)
         host_blob_hold(copy->blob);
-    copy->form = key->form;
+    copy->form = key->form == HOST_FORM_PLAIN ? HOST_FORM_OWN : key->form;
     copy->expiry_ms = key->expiry_ms;
     return true;
 }

@@ -209,6 +209,9 @@ static void test_object(void **state)
     struct fake *f = *state;
     check_encoding(f, "SET k 12", "int");
     check_reply(f, "OBJECT REFCOUNT k", ":2147483647|");
+    check_reply(f, "COPY k l", ":1|");
+    check_reply(f, "OBJECT REFCOUNT l", ":1|");
+    check_reply(f, "OBJECT ENCODING l", "$3|int|");
     check_encoding(f, "SET k -1", "int");
     check_reply(f, "OBJECT REFCOUNT k", ":1|");
     check_encoding(f, "SET k 9223372036854775807", "int");

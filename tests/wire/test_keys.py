@@ -164,7 +164,10 @@ def test_large_sets_are_freed(start, way):
         client.command("SET", "small", "v")
         with_data = info(client, "used_memory")
         client.command(*WAYS[way])
-        wait_until(lambda: info(client, "used_memory") < with_data - 1_000_000)
+        if b"mem_allocator:jemalloc" in client.command("INFO", "memory"):
+            # sanitizers bring an allocator that does not count
+            wait_until(lambda: info(client, "used_memory") < with_data - 1_000_000)
+        wait_until(lambda: info(client, "lazyfreed_objects") > 0 or "once" in way)
         wait_until(lambda: info(client, "lazyfree_pending_objects") == 0)
         n_freed = info(client, "lazyfreed_objects")
         if way in ("flushall", "flushdb"):
