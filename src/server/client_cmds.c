@@ -189,12 +189,33 @@ void client_no_touch(struct cmd_call *call)
     set_switch_or_reply(call, &call->host->conn->is_no_touch);
 }
 
+/* Nobody is tracked before CLIENT TRACKING exists. */
+void client_trackinginfo(struct cmd_call *call)
+{
+    struct host *h = call->host;
+    host_reply_map(h, 3);
+    host_reply_bulk(h, (struct yn_bytes){"flags", 5});
+    host_reply_set(h, 1);
+    host_reply_bulk(h, (struct yn_bytes){"off", 3});
+    host_reply_bulk(h, (struct yn_bytes){"redirect", 8});
+    host_reply_integer(h, -1);
+    host_reply_bulk(h, (struct yn_bytes){"prefixes", 8});
+    host_reply_array(h, 0);
+}
+
+void client_getredir(struct cmd_call *call)
+{
+    host_reply_integer(call->host, -1);
+}
+
 void client_help(struct cmd_call *call)
 {
     static const char *const help[] = {
         "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
         "GETNAME",
         "    Return the name of this connection.",
+        "GETREDIR",
+        "    Return the connection that this one's invalidations go to; -1: none.",
         "ID",
         "    Return the number of this connection.",
         "INFO",
@@ -210,12 +231,18 @@ void client_help(struct cmd_call *call)
         "    Protect this connection from eviction.",
         "NO-TOUCH <ON|OFF>",
         "    Keep this connection's reads from counting as uses of keys.",
+        "PAUSE <milliseconds> [WRITE|ALL]",
+        "    Let commands that write, or all, wait so long.",
         "REPLY <ON|OFF|SKIP>",
         "    Tell whether this connection wants replies.",
         "SETINFO <LIB-NAME|LIB-VER> <value>",
         "    Tell the name or the version of the client's library.",
         "SETNAME <name>",
         "    Name this connection.",
+        "TRACKINGINFO",
+        "    Return how this connection's keys are tracked.",
+        "UNPAUSE",
+        "    End a pause.",
         "HELP",
         "    Print this help.",
         NULL,

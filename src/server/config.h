@@ -53,7 +53,12 @@ struct config {
     int64_t coordinate_format; /* enum config_coordinate_format */
     int64_t zset_max_listpack_entries;
     int64_t zset_max_listpack_value;
-    int64_t enable_debug_command; /* enum config_debug */
+    int64_t enable_debug_command;       /* enum config_debug */
+    int64_t slowlog_log_slower_than_us; /* negative: nothing is logged */
+    int64_t slowlog_max_len;
+    int64_t latency_monitor_threshold_ms; /* 0: not monitored */
+    bool latency_tracking;
+    char *latency_percentiles; /* numbers from 0 to 100, separated by blanks */
 };
 
 struct config_option;

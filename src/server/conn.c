@@ -23,6 +23,8 @@
 #include "server/blob.h"
 #include "server/dispatch.h"
 #include "server/log.h"
+#include "server/monitor.h"
+#include "server/pause.h"
 #include "server/server.h"
 
 /* Answers that are queued beyond this stop further commands until the client reads. */
@@ -61,6 +63,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->in_monitors);
     yn_request_init(&conn->request);
     yn_buf_init(&conn->in);
     yn_buf_init(&conn->writing);
@@ -95,6 +98,8 @@ void conn_close(struct conn *conn)
     conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    monitor_remove(conn);
+    pause_release(conn);
     dispatch_drop_job(conn);
     conn->loop->n_conns--;
     uv_close(&conn->io.handle, on_closed);
@@ -148,6 +153,7 @@ static void linger(struct conn *conn)
     conn->state = CONN_LINGERING;
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    monitor_remove(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -169,7 +175,9 @@ size_t conn_n_subscriptions(const struct conn *conn)
 
 enum config_class conn_class(const struct conn *conn)
 {
-    return conn_n_subscriptions(conn) > 0 ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
+    bool is_pushed_to =
+        conn_n_subscriptions(conn) > 0 || !list_is_empty(&conn->in_monitors);
+    return is_pushed_to ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
 }
 
 /* Kills the connection if it holds more output than its class may. */
@@ -294,8 +302,9 @@ static void flush(struct conn *conn)
 
 static bool can_execute(const struct conn *conn)
 {
-    return conn->job == NULL && !conn->closes_when_flushed && conn->kill_reason == NULL &&
-           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+    return conn->job == NULL && !conn->is_held && !conn->closes_when_flushed &&
+           conn->kill_reason == NULL && conn->state == CONN_OPEN &&
+           conn_queued(conn) < OUT_HIGH && !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)
@@ -366,7 +375,10 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
         if (i > 0 && (is_stale || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
-            dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
+            const struct yn_bytes *argv = yn_request_argv(request, data + at);
+            if (pause_holds(conn, batch->spec[i], request->argc, argv))
+                break;
+            dispatch_run(conn, batch, i, argv);
             merge_push(conn);
             is_stale = have_limits_changed(conn, limits);
         }
@@ -458,8 +470,9 @@ static void settle(struct conn *conn)
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on =
-        conn->job != NULL ? !conn->is_writing : conn->has_more && queued < OUT_HIGH;
+    bool goes_on = conn->job != NULL
+                       ? !conn->is_writing
+                       : conn->has_more && !conn->is_held && queued < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
     set_reading(conn, conn->job == NULL && !conn->has_more && queued < OUT_HIGH &&
@@ -661,6 +674,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    monitor_remove(conn);
     free(conn->name);
     conn->name = NULL;
     conn->db = 0;

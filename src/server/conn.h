@@ -43,6 +43,7 @@ struct conn {
     } io;
     struct loop *loop;
     struct link in_conns, in_ready;
+    struct link in_monitors; /* of the server; alone: no monitor */
     enum conn_state state;
     bool is_unix;
     bool is_local; /* from this machine */
@@ -55,6 +56,7 @@ struct conn {
     bool is_reading;
     bool has_more;  /* `in` may hold complete commands */
     bool has_ended; /* the client sends no more */
+    bool is_held;   /* the next command waits for the end of a pause */
 
     /* output: what the kernel is taking, what comes next, and pushes waiting for a gap */
     struct yn_buf writing;

@@ -9,6 +9,8 @@
 #include "server/commands.h"
 #include "server/host_server.h"
 #include "server/log.h"
+#include "server/monitor.h"
+#include "server/redact.h"
 #include "server/server.h"
 
 /* With more arguments no command is brief. */
@@ -162,23 +164,84 @@ static bool is_brief(const struct cmd_call *call)
             spec->run == cmd_geoadd || spec->run == server_ping);
 }
 
-/* What the clock has gone on by since it was looked at last is this command's, and that
- * of the brief ones of the same kind just before it. */
-static void count_time(struct loop *loop, const struct cmd_spec *spec)
+/* A command, or several brief ones, that took long enough for the slow log or for the
+ * latency monitor. Of several the last one is named. */
+static void note_slow(const struct loop_untimed *run, uint64_t duration_ns)
+{
+    struct server *server = run->conn->loop->server;
+    const struct config *config = &server->config;
+    int64_t time_s = loop_now_ms(run->conn->loop) / 1000;
+    int64_t us = (int64_t)(duration_ns / 1000), ms = us / 1000;
+    if (config->slowlog_log_slower_than_us >= 0 &&
+        us >= config->slowlog_log_slower_than_us &&
+        (run->spec->flags & CMD_SKIP_SLOWLOG) == 0) {
+        bool is_secret[SLOWLOG_ARGS_MAX];
+        size_t n = run->argc < SLOWLOG_ARGS_MAX ? run->argc : SLOWLOG_ARGS_MAX;
+        redact_find(run->spec, run->argc, run->argv, is_secret, n);
+        struct slowlog_call call = {
+            .argc = run->argc,
+            .argv = run->argv,
+            .is_secret = is_secret,
+            .address = run->conn->address,
+            .client_name = run->conn->name != NULL ? run->conn->name : "",
+            .time_s = time_s,
+            .duration_us = (uint64_t)us,
+        };
+        slowlog_add(&server->slowlog, &call, (size_t)config->slowlog_max_len);
+    }
+    if (config->latency_monitor_threshold_ms > 0 &&
+        ms >= config->latency_monitor_threshold_ms)
+        latency_add(&server->latency,
+                    (run->spec->flags & CMD_FAST) != 0 ? LATENCY_FAST_COMMAND
+                                                       : LATENCY_COMMAND,
+                    time_s, (uint64_t)ms);
+}
+
+/* What the clock has gone on by since it was looked at last is these commands'. */
+static void count_time(struct loop *loop, const struct loop_untimed *run)
 {
     uint64_t began_ns = loop->mono_ns;
-    stats_command_of(&loop->stats, spec)->time_ns += loop_update_mono(loop) - began_ns;
-    loop->untimed = NULL;
+    uint64_t duration_ns = loop_update_mono(loop) - began_ns;
+    struct stats_command *c = stats_command_of(&loop->stats, run->spec);
+    c->time_ns += duration_ns;
+    if (loop->tracks_latency)
+        stats_count_latency(c, run->n > 1 ? duration_ns / run->n : duration_ns, run->n);
+    if (duration_ns >= loop->notable_ns)
+        note_slow(run, duration_ns);
 }
 
 void dispatch_settle_time(struct loop *loop)
 {
-    if (loop->untimed != NULL)
-        count_time(loop, loop->untimed);
+    if (loop->untimed.n == 0)
+        return;
+    count_time(loop, &loop->untimed);
+    loop->untimed = (struct loop_untimed){.n = 0};
 }
 
-static void count_call(struct loop *loop, const struct cmd_call *call, bool has_run)
+/* With a lower limit of the slow log each command is timed by itself. */
+#define TIMED_TOGETHER_US 1000
+
+void dispatch_configure(struct loop *loop)
 {
+    const struct server *server = loop->server;
+    const struct config *config = &server->config;
+    uint64_t slow_ns = UINT64_MAX, latency_ns = UINT64_MAX;
+    if (config->slowlog_log_slower_than_us >= 0 &&
+        config->slowlog_log_slower_than_us < INT64_MAX / 1000)
+        slow_ns = (uint64_t)config->slowlog_log_slower_than_us * 1000;
+    if (config->latency_monitor_threshold_ms > 0 &&
+        config->latency_monitor_threshold_ms < INT64_MAX / 1000000)
+        latency_ns = (uint64_t)config->latency_monitor_threshold_ms * 1000000;
+    loop->notable_ns = slow_ns < latency_ns ? slow_ns : latency_ns;
+    loop->tracks_latency = config->latency_tracking;
+    loop->has_monitors = !list_is_empty(&server->monitors);
+    loop->times_each =
+        loop->has_monitors || loop->notable_ns < TIMED_TOGETHER_US * UINT64_C(1000);
+}
+
+static void count_call(struct conn *conn, const struct cmd_call *call, bool has_run)
+{
+    struct loop *loop = conn->loop;
     struct stats_command *c = stats_command_of(&loop->stats, call->spec);
     if (!has_run) {
         c->rejected++;
@@ -188,10 +251,17 @@ static void count_call(struct loop *loop, const struct cmd_call *call, bool has_
     }
     c->calls++;
     c->failed += call->host->n_errors > 0;
-    if (is_brief(call))
-        loop->untimed = call->spec;
-    else
-        count_time(loop, call->spec);
+    struct loop_untimed run = {.spec = call->spec,
+                               .n = loop->untimed.n + 1,
+                               .conn = conn,
+                               .argc = call->argc,
+                               .argv = call->argv};
+    if (is_brief(call) && !loop->times_each) {
+        loop->untimed = run;
+        return;
+    }
+    count_time(loop, &run);
+    loop->untimed = (struct loop_untimed){.n = 0};
 }
 
 static void run_call(struct conn *conn, struct cmd_call *call)
@@ -200,7 +270,7 @@ static void run_call(struct conn *conn, struct cmd_call *call)
     loop->stats.commands++;
     conn->n_commands++;
     const struct cmd_spec *spec = cmd_lookup_or_reply(call);
-    if (loop->untimed != spec)
+    if (loop->untimed.spec != spec)
         dispatch_settle_time(loop);
     if (spec == NULL) {
         loop_update_mono(loop);
@@ -213,7 +283,9 @@ static void run_call(struct conn *conn, struct cmd_call *call)
         spec->run(call);
     if (call->job != NULL)
         start_job(conn, call->host, call->job);
-    count_call(loop, call, has_run);
+    count_call(conn, call, has_run);
+    if (has_run && loop->has_monitors)
+        monitor_feed(conn, call);
 }
 
 /* CLIENT REPLY SKIP silences the command after it. */

@@ -16,6 +16,9 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
 /* Looks at the clock for brief commands, which share one look: to be called at the end of
  * a batch. */
 void dispatch_settle_time(struct loop *loop);
+/* To be called when what commands are watched for may have changed: the options of the
+ * slow log and of latencies, monitors, a pause. */
+void dispatch_configure(struct loop *loop);
 /* Goes on with the connection's job for one chunk; frees it when it is done. */
 void dispatch_step_job(struct conn *conn);
 /* Gives up the job, if there is one. */

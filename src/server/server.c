@@ -13,6 +13,7 @@
 #include "server/blob.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/dispatch.h"
 #include "server/log.h"
 #include "server/memory.h"
 
@@ -33,15 +34,30 @@
 
 /* ---- start ---- */
 
-static bool fill_random(struct server *server)
+static bool make_id(char id[SERVER_RUN_ID_LEN + 1])
 {
     unsigned char bytes[SERVER_RUN_ID_LEN / 2];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes ||
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+void server_change_replication_id(struct server *server)
+{
+    memcpy(server->old_replication_id, server->replication_id,
+           sizeof server->old_replication_id);
+    make_id(server->replication_id);
+}
+
+static bool fill_random(struct server *server)
+{
+    if (!make_id(server->run_id) || !make_id(server->replication_id) ||
         getrandom(&server->hash_seed, sizeof server->hash_seed, 0) !=
             (ssize_t)sizeof server->hash_seed)
         return false;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(server->run_id + 2 * i, 3, "%02x", bytes[i]);
+    memset(server->old_replication_id, '0', SERVER_RUN_ID_LEN);
     if (server->hash_seed == 0)
         server->hash_seed = 1;
     return true;
@@ -118,7 +134,8 @@ static bool clean(struct server *server)
             if (loop_update_mono(loop) > end_ns)
                 return false;
         }
-        while (server->active_expire && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
+        bool expires = server->active_expire && server->pause.mode == PAUSE_NONE;
+        while (expires && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
             if (loop_update_mono(loop) > end_ns)
                 return false;
         }
@@ -212,6 +229,7 @@ void server_apply_config(struct server *server)
         start_cron(server);
     if (server->maxclients_asked != server->config.maxclients)
         fit_maxclients(server);
+    dispatch_configure(&server->loop);
     server_check_memory(server);
 }
 
@@ -232,6 +250,7 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->cron);
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
+    close_handle((uv_handle_t *)&server->pause.timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
     close_handle((uv_handle_t *)&server->loop.idle);
@@ -288,7 +307,9 @@ static void start_handles(struct server *server)
     uv_timer_init(uv, &server->cron);
     uv_timer_init(uv, &server->clean_timer);
     uv_timer_init(uv, &server->stop_timer);
+    pause_init(&server->pause, uv);
     server->cron.data = server->clean_timer.data = server->stop_timer.data = server;
+    server->pause.timer.data = server;
     for (size_t i = 0; i < 2; i++) {
         uv_signal_init(uv, &server->signals[i]);
         server->signals[i].data = server;
@@ -299,7 +320,7 @@ static void start_handles(struct server *server)
 static bool register_own(void)
 {
     return cmd_register(connection_table) && cmd_register(server_table) &&
-           cmd_register(pubsub_table);
+           cmd_register(pubsub_table) && cmd_register(inspect_table);
 }
 
 bool server_init(struct server *server, struct config *config)
@@ -309,6 +330,8 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
+    list_init(&server->monitors);
+    slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
         !create_databases(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
@@ -340,6 +363,7 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    slowlog_clear(&server->slowlog);
     loop_clear(&server->loop);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);

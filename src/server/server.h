@@ -11,9 +11,12 @@
 
 #include "server/config.h"
 #include "server/keyspace.h"
+#include "server/latency.h"
 #include "server/listener.h"
 #include "server/loop.h"
+#include "server/pause.h"
 #include "server/pubsub.h"
+#include "server/slowlog.h"
 
 /* Given by the build. */
 #define SERVER_VERSION YN_VERSION
@@ -25,12 +28,18 @@ struct server {
     struct config config;
     char config_file[512]; /* absolute path, "" when there is none */
     char run_id[SERVER_RUN_ID_LEN + 1];
+    char replication_id[SERVER_RUN_ID_LEN + 1];
+    char old_replication_id[SERVER_RUN_ID_LEN + 1]; /* from before it was changed */
     uint64_t hash_seed;
     struct yn_options zset_options;
 
     size_t n_databases;
     struct keyspace **databases;
     struct pubsub pubsub;
+    struct link monitors; /* connections */
+    struct pause pause;
+    struct slowlog slowlog;
+    struct latency latency;
 
     struct loop loop;
     struct listener listeners[LISTENER_MAX];
@@ -67,6 +76,9 @@ bool server_init(struct server *server, struct config *config);
 /* Serves until the server is stopped. */
 void server_run(struct server *server);
 void server_clear(struct server *server);
+
+/* Gives the server another replication id, and keeps the one before. */
+void server_change_replication_id(struct server *server);
 
 /* Begins to stop: no new connections, replies under way are finished within about a
  * second. */
