@@ -16,11 +16,15 @@ static int fd_of(const struct conn *conn)
     return uv_fileno(&conn->io.handle, &fd) == 0 ? fd : -1;
 }
 
-static void flags_of(const struct conn *conn, char out[8])
+static void flags_of(const struct conn *conn, char out[10])
 {
     size_t n = 0;
+    if (!list_is_empty(&conn->in_monitors))
+        out[n++] = 'O';
     if (conn_n_subscriptions(conn) > 0)
         out[n++] = 'P';
+    if (conn->is_held)
+        out[n++] = 'b';
     if (conn->closes_when_flushed)
         out[n++] = 'c';
     if (conn->is_unix)
@@ -37,19 +41,18 @@ static void flags_of(const struct conn *conn, char out[8])
 void client_list_append(const struct conn *conn, struct yn_buf *out)
 {
     uint64_t now_ns = conn->loop->mono_ns;
-    char flags[8];
+    char flags[10];
     char text[1024];
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
-    size_t total =
-        sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap + conn->writing.cap;
+    size_t total = conn_memory(conn);
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
         "psub=%zu ssub=0 multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
-        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
+        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
         (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
         text_or_empty(conn->name),

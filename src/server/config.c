@@ -178,6 +178,11 @@ bool config_is_dynamic(const struct config_option *option)
     return option->is_dynamic;
 }
 
+bool config_takes_words(const struct config_option *option)
+{
+    return option->kind == KIND_WORDS || option->kind == KIND_LIMITS;
+}
+
 /* ---- places ---- */
 
 static void *place_of(struct config *config, const struct config_option *option)
@@ -534,11 +539,6 @@ static bool add_word(void *ctx, struct yn_bytes word)
     return true;
 }
 
-static bool takes_words(const struct config_option *option)
-{
-    return option->kind == KIND_WORDS || option->kind == KIND_LIMITS;
-}
-
 /* Sets what the directive says. `where` is "file:line" or "command line". */
 static bool apply(struct config *config, const struct directive *d, const char *where,
                   char *error)
@@ -552,10 +552,11 @@ static bool apply(struct config *config, const struct directive *d, const char *
     char accepted[256];
     char reason[CONFIG_ERROR_MAX];
     describe(d->option, accepted, sizeof accepted);
-    if (d->n_values == 0 || (d->n_values > 1 && !takes_words(d->option))) {
+    if (d->n_values == 0 || (d->n_values > 1 && !config_takes_words(d->option))) {
         snprintf(error, CONFIG_ERROR_MAX,
                  "%s: option '%s' takes %s, %zu given (accepted: %s)", where, d->name,
-                 takes_words(d->option) ? "a value" : "one value", d->n_values, accepted);
+                 config_takes_words(d->option) ? "a value" : "one value", d->n_values,
+                 accepted);
         return false;
     }
     if (d->value.failed)

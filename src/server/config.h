@@ -77,6 +77,9 @@ const char *config_name(const struct config_option *option);
 /* True if CONFIG SET may change it while the server runs. */
 bool config_is_dynamic(const struct config_option *option);
 
+/* True if the value is several words, which a file has side by side. */
+bool config_takes_words(const struct config_option *option);
+
 /* Sets the option from its text ("yes", "512mb", "normal 0 0 0"). On failure the config
  * is as before and error (CONFIG_ERROR_MAX bytes) says what is wrong, in the words CONFIG
  * SET answers with. */

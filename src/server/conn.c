@@ -168,6 +168,12 @@ size_t conn_queued(const struct conn *conn)
     return conn->io.stream.write_queue_size + conn->out.len + conn->push.len;
 }
 
+size_t conn_memory(const struct conn *conn)
+{
+    return sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
+           conn->writing.cap;
+}
+
 size_t conn_n_subscriptions(const struct conn *conn)
 {
     return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
@@ -180,6 +186,12 @@ enum config_class conn_class(const struct conn *conn)
     return is_pushed_to ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
 }
 
+static void kill_counted(struct conn *conn, const char *reason, uint64_t *count)
+{
+    *count += conn->state == CONN_OPEN && conn->kill_reason == NULL;
+    conn_kill(conn, reason);
+}
+
 /* Kills the connection if it holds more output than its class may. */
 static void check_output_limit(struct conn *conn)
 {
@@ -187,15 +199,18 @@ static void check_output_limit(struct conn *conn)
         &conn->loop->server->config.output_limits[conn_class(conn)];
     size_t queued = conn_queued(conn);
     if (limit->hard > 0 && queued > limit->hard) {
-        conn_kill(conn, "its output passes the hard limit of client-output-buffer-limit");
+        kill_counted(conn,
+                     "its output passes the hard limit of client-output-buffer-limit",
+                     &conn->loop->stats.output_limit_kills);
     } else if (limit->soft == 0 || queued <= limit->soft) {
         conn->over_soft_since_ns = 0;
     } else if (conn->over_soft_since_ns == 0) {
         conn->over_soft_since_ns = conn->loop->mono_ns;
     } else if (conn->loop->mono_ns - conn->over_soft_since_ns >
                limit->soft_s * UINT64_C(1000000000)) {
-        conn_kill(conn,
-                  "its output is over the soft limit of client-output-buffer-limit");
+        kill_counted(conn,
+                     "its output is over the soft limit of client-output-buffer-limit",
+                     &conn->loop->stats.output_limit_kills);
     }
 }
 
@@ -603,7 +618,8 @@ static void check_query_limit(struct conn *conn)
 {
     size_t limit = (size_t)conn->loop->server->config.client_query_buffer_limit;
     if (conn->in.len > limit || conn->request.need > limit)
-        conn_kill(conn, "its request passes client-query-buffer-limit");
+        kill_counted(conn, "its request passes client-query-buffer-limit",
+                     &conn->loop->stats.query_limit_kills);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)

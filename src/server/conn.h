@@ -124,6 +124,8 @@ size_t conn_n_subscriptions(const struct conn *conn);
 enum config_class conn_class(const struct conn *conn);
 /* Bytes of answers that the kernel has not taken. */
 size_t conn_queued(const struct conn *conn);
+/* Bytes that the connection holds: itself and its buffers. */
+size_t conn_memory(const struct conn *conn);
 /* Ends what RESET ends: subscriptions, name, database, protocol, authentication. */
 void conn_reset_session(struct conn *conn);
 

@@ -424,6 +424,18 @@ size_t keyspace_n_volatile(const struct keyspace *ks)
     return ks->heap.n;
 }
 
+int64_t keyspace_mean_ttl_ms(const struct keyspace *ks, int64_t now_ms)
+{
+    const size_t sample_max = 4096;
+    size_t n = ks->heap.n, step = n / sample_max + 1, n_seen = 0;
+    double sum_ms = 0;
+    for (size_t i = 0; i < n; i += step, n_seen++) {
+        int64_t left_ms = due_at_ms(&ks->heap, i) - now_ms;
+        sum_ms += left_ms > 0 ? (double)left_ms : 0;
+    }
+    return n_seen > 0 ? (int64_t)(sum_ms / (double)n_seen) : 0;
+}
+
 uint64_t keyspace_n_expired(const struct keyspace *ks)
 {
     return ks->n_expired;

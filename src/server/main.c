@@ -45,7 +45,7 @@ static bool load(struct server *server, struct config *config, int argc, char **
             return false;
         char path[PATH_MAX];
         if (strcmp(argv[1], "-") != 0 && realpath(argv[1], path) != NULL)
-            snprintf(server->config_file, sizeof server->config_file, "%.511s", path);
+            snprintf(server->config_file, sizeof server->config_file, "%s", path);
         first = 2;
     }
     return config_load_args(config, argc - first, (const char *const *)argv + first,

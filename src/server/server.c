@@ -143,9 +143,25 @@ static bool clean(struct server *server)
     return true;
 }
 
+/* The same, counted. */
+static bool clean_counted(struct server *server)
+{
+    struct loop *loop = &server->loop;
+    uint64_t began_ns = loop_update_mono(loop);
+    bool is_done = clean(server);
+    uint64_t duration_ns = loop_update_mono(loop) - began_ns;
+    int64_t threshold_ms = server->config.latency_monitor_threshold_ms;
+    server->expire_ns += duration_ns;
+    server->expire_cuts += !is_done;
+    if (threshold_ms > 0 && duration_ns / 1000000 >= (uint64_t)threshold_ms)
+        latency_add(&server->latency, LATENCY_EXPIRE_CYCLE, loop_now_ms(loop) / 1000,
+                    duration_ns / 1000000);
+    return is_done;
+}
+
 static void on_clean_timer(uv_timer_t *timer)
 {
-    if (clean(timer->data))
+    if (clean_counted(timer->data))
         uv_timer_stop(timer);
 }
 
@@ -203,7 +219,7 @@ static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     loop_update_clock(&server->loop);
-    if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean(server))
+    if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean_counted(server))
         uv_timer_start(&server->clean_timer, on_clean_timer, CLEAN_PAUSE_MS,
                        CLEAN_PAUSE_MS);
     loop_visit_conns(&server->loop, server->config.hz);
@@ -349,6 +365,7 @@ bool server_init(struct server *server, struct config *config)
         uv_run(&server->loop.uv, UV_RUN_DEFAULT);
         return false;
     }
+    server->startup_memory = memory_allocated();
     return true;
 }
 

@@ -26,7 +26,7 @@
 
 struct server {
     struct config config;
-    char config_file[512]; /* absolute path, "" when there is none */
+    char config_file[4096]; /* absolute path, "" when there is none */
     char run_id[SERVER_RUN_ID_LEN + 1];
     char replication_id[SERVER_RUN_ID_LEN + 1];
     char old_replication_id[SERVER_RUN_ID_LEN + 1]; /* from before it was changed */
@@ -56,6 +56,9 @@ struct server {
     bool is_over_memory;
     bool active_expire;
     size_t peak_memory;
+    size_t startup_memory; /* used when the server was ready */
+    uint64_t expire_ns;    /* spent on the removal of expired keys */
+    uint64_t expire_cuts;  /* how often that took longer than it may at once */
 
     uv_timer_t cron;
     uv_timer_t clean_timer; /* runs while there is more to clean than one slice does */

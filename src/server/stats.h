@@ -39,6 +39,8 @@ struct stats {
     uint64_t searches, search_leaves, search_tested, search_hits; /* yn_search_work */
     uint64_t changes;                                             /* of keys */
     uint64_t errors;
+    uint64_t query_limit_kills, output_limit_kills; /* connections */
+    uint64_t denied_logins;
     struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
     struct stats_error error[STATS_ERRORS];
     size_t n_errors;
