@@ -264,6 +264,16 @@ static void count_call(struct conn *conn, const struct cmd_call *call, bool has_
     loop->untimed = (struct loop_untimed){.n = 0};
 }
 
+/* A command that is known, but not with these arguments, has been refused. */
+static void count_misuse(struct loop *loop, const struct cmd_call *call)
+{
+    const struct cmd_spec *spec = cmd_find(call->argv[0]);
+    if (spec != NULL && spec->subcommands != NULL && call->argc > 1)
+        spec = cmd_find_sub(spec, call->argv[1]);
+    if (spec != NULL)
+        stats_command_of(&loop->stats, spec)->rejected++;
+}
+
 static void run_call(struct conn *conn, struct cmd_call *call)
 {
     struct loop *loop = conn->loop;
@@ -273,6 +283,7 @@ static void run_call(struct conn *conn, struct cmd_call *call)
     if (loop->untimed.spec != spec)
         dispatch_settle_time(loop);
     if (spec == NULL) {
+        count_misuse(loop, call);
         loop_update_mono(loop);
         return;
     }

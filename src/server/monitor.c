@@ -14,10 +14,10 @@ void monitor_cmd(struct cmd_call *call)
 {
     struct conn *conn = call->host->conn;
     struct server *server = conn->loop->server;
-    if (list_is_empty(&conn->in_monitors)) {
-        list_append(&server->monitors, &conn->in_monitors);
-        dispatch_configure(conn->loop);
-    }
+    if (!list_is_empty(&conn->in_monitors))
+        return; /* Redis does not answer either */
+    list_append(&server->monitors, &conn->in_monitors);
+    dispatch_configure(conn->loop);
     host_reply_status(call->host, "OK");
 }
 
