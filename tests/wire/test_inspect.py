@@ -166,6 +166,8 @@ def debug_redis(session_starter):
 def test_replies_with_a_fixed_value(server, debug_redis, resp):
     found = []
     with server.connect(resp=resp) as ours, debug_redis.connect(resp=resp) as theirs:
+        for conn in (ours, theirs):
+            conn.command("CONFIG", "RESETSTAT")
         for line in FIXED:
             here, there = ours.raw(*line.split(" ")), theirs.raw(*line.split(" "))
             if here != there:

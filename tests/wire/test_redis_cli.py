@@ -8,10 +8,12 @@ import time
 
 import pytest
 
+from resp import Error
+
 pytestmark = pytest.mark.skipif(
     shutil.which("redis-cli") is None, reason="redis-cli (Debian package redis-tools) is missing"
 )
-WAIT_S = 60
+WAIT_S = 20
 
 
 @pytest.fixture
@@ -59,32 +61,32 @@ class Running:
             text = self.path.read_text(errors="replace")
             if re.search(pattern, text, re.M):
                 return text
-            assert self.process.poll() is None, text
-            assert time.monotonic() < deadline, text
+            is_late = self.process.poll() is not None or time.monotonic() > deadline
+            assert not is_late, text[-500:]
             time.sleep(0.01)
 
 
 def test_stat(filled):
     with Running(filled, "--stat", "-i", "0.1") as cli:
-        cli.wait_for(r"^51 +\d+\.\d+M? .*\n51 ")
+        cli.wait_for(r"^51 +\d+\.\d+[KM] .*\n51 ")
 
 
 def test_bigkeys(filled):
     text = run(filled, "--bigkeys")
     assert "Sampled 51 keys in the keyspace!" in text
-    assert re.search(r"Biggest string found ['\"]+string:29['\"]+ has 29 bytes", text)
+    with filled.connect() as conn:
+        if conn.command("STRLEN", "string:29") == 29:
+            assert re.search(r"Biggest +string found ['\"]+string:29['\"]+ has 29 bytes", text)
     assert re.search(r"Biggest +zset found ['\"]+zset:19['\"]+ has 20 members", text)
 
 
 def test_memkeys(filled):
     with filled.connect() as conn:
-        if conn.command("COMMAND", "INFO", "memory|usage")[0] is None or not isinstance(
-            conn.command("COMMAND", "INFO", "memory|usage")[0], list
-        ):
+        if isinstance(conn.command("MEMORY", "USAGE", "string:29"), Error):
             pytest.skip("MEMORY USAGE is not there")
     text = run(filled, "--memkeys")
     assert "Sampled 51 keys in the keyspace!" in text
-    assert re.search(r"Biggest string found ['\"]+string:29['\"]+ has \d+ bytes", text)
+    assert re.search(r"Biggest +string found ['\"]+string:29['\"]+ has \d+ bytes", text)
 
 
 def test_hotkeys_is_refused_clearly(filled):
@@ -99,7 +101,7 @@ def test_latency(filled):
 
 def test_latency_history(filled):
     with Running(filled, "--latency-history", "-i", "0.2") as cli:
-        cli.wait_for(r"min: \d+, max: \d+, avg: \d+\.\d+ \(\d+ samples\)")
+        cli.wait_for(r"^\d+ \d+ \d+\.\d+ \d+\n -- \d\.\d+ seconds range")
 
 
 def test_latency_dist(filled):
@@ -127,10 +129,11 @@ def test_monitor(filled):
 
 @pytest.mark.parametrize("words", [
     ["info", "everything"], ["lolwut"], ["latency", "doctor"], ["slowlog", "get"],
-    ["client", "list"], ["command", "docs", "geosearch"], ["memory", "doctor"],
+    ["client", "list"], ["command", "docs", "geosearch"],
 ])
 def test_commands_that_redis_cli_prints_by_itself(filled, words):
-    assert run(filled, *words) is not None
+    text = run(filled, *words)
+    assert not text.startswith("ERR") and len(text) > 0
 
 
 def test_hints_come_from_command_docs(filled):
