@@ -162,6 +162,14 @@ YN_API enum yn_status yn_zset_put(struct yn_zset *set, struct yn_bytes member,
 YN_API enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member,
                                      bool *out_removed);
 
+/*
+ * Removes the members of ranks first .. first+n-1 in ascending order, as many of them as
+ * there are. *out_removed (may be NULL) tells how many. Returns YN_OK, or YN_ENOMEM,
+ * nothing changed. Cost O(log n) and little for each member: whole leaves go at once.
+ */
+YN_API enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
+                                           size_t *out_removed);
+
 /* Looks the member up. Returns false when it is not there. */
 YN_API bool yn_zset_find(const struct yn_zset *set, struct yn_bytes member,
                          double *out_score);
@@ -257,6 +265,50 @@ YN_API bool yn_cursor_prev(struct yn_cursor *cursor);
 
 /* Reads the entry under the cursor, which must be at one. */
 YN_API struct yn_entry yn_cursor_entry(const struct yn_cursor *cursor);
+
+/* Makes a set of the entries of ranks first .. first+n-1 in ascending order, as many of
+ * them as there are. Returns YN_OK or YN_ENOMEM. On success *out_set owns copies of
+ * everything. */
+YN_API enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
+                                   const struct yn_options *options,
+                                   struct yn_zset **out_set);
+
+/* ---- combining ---------------------------------------------------------- */
+
+enum yn_combine_kind {
+    YN_UNION,
+    YN_INTERSECTION,
+    YN_DIFFERENCE, /* what is in the first source alone; its scores are kept */
+};
+enum yn_aggregate { YN_SUM, YN_MIN, YN_MAX };
+
+struct yn_source {
+    const struct yn_zset *set; /* NULL: an empty one. A set may occur more than once */
+    double weight;             /* its scores are multiplied by it; not for differences */
+};
+
+struct yn_combination {
+    enum yn_combine_kind kind;
+    enum yn_aggregate aggregate; /* of scores of one member; not for differences */
+    const struct yn_source *sources;
+    size_t n_sources;
+    bool is_for_cursors; /* the result is only gone through: look-ups in it are slow */
+};
+
+/*
+ * Makes a set of several. Scores are those that Redis computes, to the last bit: sources
+ * with fewer members come first in a sum, those of one number in their order; 0 stands
+ * for what is no number (0 * inf, inf - inf). Returns YN_OK or YN_ENOMEM; the sources
+ * stay as they are.
+ */
+YN_API enum yn_status yn_zset_combine(const struct yn_combination *combination,
+                                      const struct yn_options *options,
+                                      struct yn_zset **out_set);
+
+/* Number of members that all sources have; with a limit (not 0) at most that, and then it
+ * looks no further. Weights do not count. */
+YN_API size_t yn_zset_count_common(const struct yn_source *sources, size_t n_sources,
+                                   size_t limit);
 
 /* ---- search ------------------------------------------------------------- */
 

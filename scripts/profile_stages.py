@@ -28,15 +28,15 @@ TABLE = [
     ("point test", r"^src/core/kernel|^src/core/measure\.c|^src/core/(leaf\.\w:yn_leaf_cell)"),
     ("plan and order", r"^src/core/(search|nearest|ranked|hits)\.|:__popcountdi2$"
                        r"|^libc\.so.*:(msort|qsort|__qsort)"),
-    ("tree and dictionary", r"^src/core/(tree|leaf|dict|zset|cursor|builder|encode|geohash|"
-                            r"bytes|tree_check)\.|^src/server/keyspace\.c|:XXH|^.*xxh"),
+    ("tree and dictionary", r"^src/core/(tree|tree_cut|leaf|dict|zset|cursor|builder|copy|"
+                            r"combine|refs|encode|geohash|bytes|tree_check)\.|^src/server/keyspace\.c|:XXH|^.*xxh"),
     ("number printing", r"^src/core/num_format\.c|^src/core/num\.c:yn_num_format"
                         r"|^src/core/(num_digits|decimal|pow10)\."
                         r"|^libc\.so.*:(_*v?f?s?n?printf|_*printf|__mpn|_itoa|hack_digit|_IO_)"),
     ("number parsing", r"^src/core/num\.c|^libc\.so.*:(_*strto|round_and_return|str_to_mpn)"),
     ("protocol parsing", r"^src/resp/request\.c"),
     ("reply writing", r"^src/resp/write\.c|^src/server/host_server\.c:host_reply"),
-    ("commands", r"^src/cmd/|^libc\.so.*:(__)?(GI_)?str"
+    ("commands", r"^src/(cmd|rdb)/|^libc\.so.*:(__)?(GI_)?str"
                  r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|\w+_table|config|"
                  r"client_\w+|due|info|memory)\.c"),
     ("event loop", r"^libuv\.so|^src/server/"

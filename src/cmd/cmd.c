@@ -155,6 +155,32 @@ static size_t georadius_keys(size_t argc, const struct yn_bytes *argv, size_t *o
     return store != 0 ? 2 : 1;
 }
 
+/* A number as C's atoi reads it, as far as it matters: digits up to what is none. 0 for
+ * what is no number above 0. */
+static size_t leading_number(struct yn_bytes word)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < word.len && word.data[i] >= '0' && word.data[i] <= '9'; i++)
+        n = n < INT32_MAX ? n * 10 + (size_t)(word.data[i] - '0') : n;
+    return n;
+}
+
+/* The destination, if there is one, and the keys behind their number; none at all when
+ * there are fewer words than it says. */
+static size_t numkeys_keys(const struct cmd_spec *spec, size_t argc,
+                           const struct yn_bytes *argv, size_t *out_index, size_t max)
+{
+    size_t first = spec->numkeys + (size_t)1, n_destinations = spec->key_first != 0;
+    size_t n_keys = leading_number(argv[spec->numkeys]), n = 0;
+    if (n_keys == 0 || n_keys > argc - first)
+        return 0;
+    if (n_destinations > 0 && max > 0)
+        out_index[n++] = (size_t)spec->key_first;
+    for (size_t i = 0; i < n_keys && n < max; i++)
+        out_index[n++] = first + i;
+    return n_keys + n_destinations;
+}
+
 size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
                    size_t *out_index, size_t max)
 {
@@ -162,6 +188,8 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
         return 0;
     if (spec->keys == CMD_KEYS_GEORADIUS)
         return georadius_keys(argc, argv, out_index, max);
+    if (spec->keys == CMD_KEYS_NUMKEYS)
+        return numkeys_keys(spec, argc, argv, out_index, max);
 
     long last = spec->key_last < 0 ? (long)argc + spec->key_last : spec->key_last;
     size_t n = 0;

@@ -8,7 +8,8 @@
  *
  * A run: cmd_find -> cmd_check_arity -> spec->run(call). The function replies
  * through host.h. What it wants done besides (close the connection, run a long
- * reply in steps) it leaves in call->wish and call->job; the host acts on it.
+ * reply in steps, wait for a key) it leaves in call->wish, call->job and call->block;
+ * the host acts on it.
  */
 #ifndef CMD_H
 #define CMD_H
@@ -23,6 +24,8 @@ struct cmd_arena;
 struct cmd_arena *cmd_arena_new(void);
 void cmd_arena_free(struct cmd_arena *arena);
 void cmd_arena_reset(struct cmd_arena *arena);
+/* Whether anything has been taken since the last reset. */
+bool cmd_arena_is_used(const struct cmd_arena *arena);
 /* Returns n bytes, aligned for anything, or NULL when out of memory. */
 void *cmd_arena_take(struct cmd_arena *arena, size_t n);
 
@@ -41,6 +44,24 @@ struct cmd_job {
     bool (*step)(struct cmd_job *job, struct host *h, size_t budget);
     bool (*hold)(struct cmd_job *job);
     void (*free)(struct cmd_job *job);
+};
+
+/* ---- waiting ---- */
+
+/*
+ * What a blocking command leaves when there is nothing for it to do yet: it has sent no
+ * reply and changed nothing. The host runs the same words again when one of the keys may
+ * hold something, or answers for the command when the time is up; where no client can
+ * wait (inside MULTI) it answers so at once.
+ */
+enum cmd_timeout_reply { CMD_TIMEOUT_NULL_ARRAY };
+
+struct cmd_block {
+    bool wanted;
+    const struct yn_bytes *keys; /* among the words of the call */
+    size_t n_keys;
+    int64_t timeout_ms; /* 0: for ever */
+    enum cmd_timeout_reply on_timeout;
 };
 
 /* ---- a call ---- */
@@ -66,6 +87,7 @@ struct cmd_call {
     const struct yn_bytes *argv; /* borrowed from the request */
     struct cmd_ahead ahead;      /* see cmd_scores.h */
     struct cmd_job *job;         /* out: the host owns it */
+    struct cmd_block block;      /* out */
     enum cmd_wish wish;          /* out */
 };
 
@@ -109,7 +131,9 @@ enum cmd_flag {
 enum cmd_keys {
     CMD_KEYS_NONE,
     CMD_KEYS_RANGE,
-    CMD_KEYS_GEORADIUS /* argv[1] and last STORE */
+    CMD_KEYS_GEORADIUS, /* argv[1] and last STORE */
+    CMD_KEYS_NUMKEYS    /* argv[key_first], if that is not 0 (a destination), and as many
+                           words behind argv[numkeys] as that says */
 };
 
 /* One argument of a command, for COMMAND DOCS. A tree, ended by a NULL name. */
@@ -134,6 +158,7 @@ struct cmd_key_spec {
     const char *keyword; /* or NULL */
     int last, step;
     const char *notes; /* or NULL */
+    bool is_counted;   /* argv[index] is the number of the keys, which follow it */
 };
 
 /* Which arguments are members that the command will look up: argv[first], +step ..
@@ -150,6 +175,7 @@ struct cmd_spec {
     const char *acl;  /* categories: "@geo @read @slow" */
     enum cmd_keys keys;
     int key_first, key_last, key_step;
+    uint8_t numkeys;            /* of CMD_KEYS_NUMKEYS: where the number is */
     struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
@@ -185,7 +211,8 @@ const struct cmd_spec *cmd_find_full(struct yn_bytes name);
 bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc);
 /* Walks all registered commands in registration order; i from 0. NULL after the last. */
 const struct cmd_spec *cmd_at(size_t i);
-/* Keys of a call: writes at most max argv indexes; returns how many there are. */
+/* Keys of a call: writes at most max argv indexes; returns how many there are: 0 when the
+ * command has none, or its arguments are wrong. */
 size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
                    size_t *out_index, size_t max);
 

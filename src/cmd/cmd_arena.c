@@ -69,6 +69,12 @@ void cmd_arena_reset(struct cmd_arena *arena)
     arena->chunks = kept;
 }
 
+bool cmd_arena_is_used(const struct cmd_arena *arena)
+{
+    const struct chunk *chunk = arena->chunks;
+    return chunk != NULL && (chunk->used > 0 || chunk->next != NULL);
+}
+
 /* Adds a chunk that has room for n bytes; returns NULL when out of memory. */
 static struct chunk *add_chunk(struct cmd_arena *arena, size_t n)
 {

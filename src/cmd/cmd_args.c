@@ -1,7 +1,10 @@
 #include "cmd/cmd_args.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/num.h"
 
@@ -78,4 +81,20 @@ bool cmd_letters_are(const char *a, const char *b, size_t len)
             return false;
     }
     return true;
+}
+
+#define LONG_DOUBLE_TEXT_MAX ((size_t)5 * 1024)
+
+bool cmd_word_parse_long_double(struct yn_bytes word, long double *out_value)
+{
+    char text[LONG_DOUBLE_TEXT_MAX], *end;
+    if (word.len == 0 || word.len >= sizeof text ||
+        memchr(" \t\n\v\f\r", word.data[0], 6) != NULL)
+        return false;
+    memcpy(text, word.data, word.len);
+    text[word.len] = '\0';
+    errno = 0;
+    *out_value = strtold(text, &end);
+    bool is_beyond = errno == ERANGE && (isinf(*out_value) || *out_value == 0);
+    return end == text + word.len && !isnan(*out_value) && !is_beyond;
 }

@@ -22,6 +22,10 @@ static inline bool cmd_word_is(struct yn_bytes word, const char *text)
     return word.len == strlen(text) && cmd_letters_are(word.data, text, word.len);
 }
 
+/* Reads a word as C reads a long double, but for blanks before it. False for what is no
+ * number, too large or too small for one, or longer than 5 KB. */
+bool cmd_word_parse_long_double(struct yn_bytes word, long double *out_value);
+
 struct cmd_args {
     const struct yn_bytes *argv;
     size_t argc;

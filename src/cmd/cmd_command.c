@@ -132,9 +132,15 @@ static void reply_key_spec(struct host *h, const struct cmd_key_spec *keys)
     reply_text(h, "find_keys");
     host_reply_map(h, 2);
     reply_text(h, "type");
-    reply_text(h, "range");
+    reply_text(h, keys->is_counted ? "keynum" : "range");
     reply_text(h, "spec");
     host_reply_map(h, 3);
+    if (keys->is_counted) {
+        reply_named_integer(h, "keynumidx", 0);
+        reply_named_integer(h, "firstkey", 1);
+        reply_named_integer(h, "keystep", 1);
+        return;
+    }
     reply_named_integer(h, "lastkey", keys->last);
     reply_named_integer(h, "keystep", keys->step);
     reply_named_integer(h, "limit", 0);
@@ -465,7 +471,9 @@ static bool find_inner_or_reply(struct cmd_call *call, struct inner *inner)
         return false;
     }
     inner->n_keys = cmd_keys_of(spec, inner->argc, inner->argv, inner->keys, inner->argc);
-    return true;
+    if (inner->n_keys == 0)
+        host_reply_error(h, "ERR Invalid arguments specified for command");
+    return inner->n_keys > 0;
 }
 
 void cmd_command_getkeys(struct cmd_call *call)

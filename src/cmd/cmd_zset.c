@@ -1,13 +1,15 @@
-/* cmd_zset.c: the sorted set commands but ZRANGE (cmd_zrange.c). */
+/*
+ * cmd_zset.c: the sorted set commands about members by name. The others: by range
+ * (cmd_zrange.c, cmd_zrem.c), from an end (cmd_zpop.c), at random (cmd_zrandmember.c).
+ */
 #include "cmd/cmd_zset.h"
 
 #include "cmd/cmd_args.h"
 #include "cmd/cmd_scores.h"
 #include "cmd/scan_args.h"
 #include "cmd/zset_add.h"
-#include "cmd/zset_edit.h"
 
-/* ---- changing ---- */
+/* ---- adding ---- */
 
 /* The options of ZADD, and which of them do not go together. */
 static void parse_zadd(struct cmd_args *args, struct zset_add *add)
@@ -62,48 +64,22 @@ void cmd_zadd(struct cmd_call *call)
         zset_add_run(call, &add);
 }
 
-/* Removes the members; returns their number, or -1, with everything undone, when memory
- * is out (which can happen only while a frozen view is open). */
-static int64_t remove_members(struct cmd_call *call, struct yn_zset *set)
+void cmd_zincrby(struct cmd_call *call)
 {
-    struct zset_edit edit;
-    int64_t n_removed = 0;
-    if (!zset_edit_init(&edit, call->arena, set, call->argc - 2))
-        return -1;
-    for (size_t i = 2; i < call->argc; i++) {
-        bool is_removed = false;
-        if (!zset_edit_remove(&edit, call->argv[i], &is_removed)) {
-            if (!zset_edit_undo(&edit))
-                host_key_changed(call->host, call->argv[1], "zrem");
-            return -1;
-        }
-        n_removed += is_removed;
-    }
-    return n_removed;
-}
-
-void cmd_zrem(struct cmd_call *call)
-{
-    struct host *h = call->host;
-    struct yn_bytes key = call->argv[1];
-    struct host_value value = host_key_write(h, key);
-    if (value.type != HOST_ZSET) {
-        if (value.type == HOST_NONE)
-            host_reply_integer(h, 0);
-        else
-            host_reply_error(h, CMD_ERR_WRONGTYPE);
-        return;
-    }
-    int64_t n_removed = remove_members(call, value.zset);
-    if (n_removed < 0) {
-        host_reply_error(h, CMD_ERR_NOMEM);
-        return;
-    }
-    if (n_removed > 0)
-        host_key_changed(h, key, "zrem");
-    if (yn_zset_count(value.zset) == 0 && host_key_remove(h, key))
-        host_key_changed(h, key, "del");
-    host_reply_integer(h, n_removed);
+    struct cmd_args args;
+    struct yn_entry entry = {.member = call->argv[3]};
+    struct zset_add add = {
+        .key = call->argv[1],
+        .entries = &entry,
+        .n_entries = 1,
+        .increments = true,
+        .event = "zincr",
+    };
+    cmd_args_init(&args, call, 2);
+    if (cmd_args_double(&args, CMD_ERR_FLOAT, &entry.score))
+        zset_add_run(call, &add);
+    else
+        cmd_args_reply_error(&args, call->host);
 }
 
 /* ---- reading ---- */

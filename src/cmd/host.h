@@ -84,6 +84,26 @@ struct host_value host_key_write(struct host *h, struct yn_bytes key);
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set);
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry);
+/* The same with an expiry: a time, past ones too (the key is expired at once), or what to
+ * do about the one that the key has. All or nothing. */
+#define HOST_EXPIRY_NONE INT64_C(-1)
+#define HOST_EXPIRY_KEEP INT64_C(-2)
+bool host_key_put_zset_until(struct host *h, struct yn_bytes key, struct yn_zset *set,
+                             int64_t expiry_ms);
+bool host_key_put_string_until(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                               int64_t expiry_ms);
+/* Stores n strings, whose expiry goes: pairs[2i] is a key, pairs[2i + 1] its value. All
+ * or nothing: false when out of memory. Of a key that comes twice the last value counts.
+ */
+bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs);
+/* Makes the key's string longer (or leaves its length, with len no greater), to be
+ * written to in place; without a key, makes one. The key must hold a string or be none;
+ * it keeps its expiry. New bytes are for the caller to write. Returns the first byte,
+ * good until the next change; NULL when out of memory, then nothing is changed. No
+ * notification. Cost: growing a string by small pieces is linear in its length. */
+char *host_key_edit_string(struct host *h, struct yn_bytes key, size_t len);
+/* The longest string that a command may make (proto-max-bulk-len). */
+size_t host_string_len_max(struct host *h);
 /* Removes the key. Returns false when there is none. No notification. */
 bool host_key_remove(struct host *h, struct yn_bytes key);
 /* Tells the host that a key was changed, for WATCH, notifications and the log. event is a
@@ -101,6 +121,8 @@ int64_t host_key_expiry_ms(struct host *h, struct yn_bytes key);
 bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms);
 /* The clock, the same during one command. */
 int64_t host_now_ms(struct host *h);
+/* A random number, all 64 bits of it. Not for secrets. */
+uint64_t host_random(struct host *h);
 
 size_t host_key_count(struct host *h); /* keys of the current database */
 /* Visits keys in the order of a cursor that is stable under changes: start with 0, 0 back

@@ -1,6 +1,7 @@
 /*
  * key_table.c: the commands about keys of any type.
  */
+#include "cmd/cmd_dump.h"
 #include "cmd/cmd_key.h"
 #include "cmd/cmd_spec_parts.h"
 
@@ -52,7 +53,61 @@ static const struct cmd_arg pexpireat_args[] = {
     END,
 };
 
+static const struct cmd_arg restore_args[] = {
+    KEY,
+    INTEGER("ttl"),
+    STRING("serialized-value"),
+    OPTION_SINCE("replace", "REPLACE", "3.0.0"),
+    OPTION_SINCE("absttl", "ABSTTL", "5.0.0"),
+    {.name = "seconds",
+     .type = "integer",
+     .token = "IDLETIME",
+     .flags = CMD_ARG_OPTIONAL,
+     .since = "5.0.0"},
+    {.name = "frequency",
+     .type = "integer",
+     .token = "FREQ",
+     .flags = CMD_ARG_OPTIONAL,
+     .since = "5.0.0"},
+    END,
+};
+static const struct cmd_key_spec keys_ow_update[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+
 const struct cmd_spec cmd_key_table[] = {
+    {
+        .name = "dump",
+        .run = cmd_dump,
+        .arity = 2,
+        .flags = CMD_READONLY,
+        .acl = "@keyspace @read @slow",
+        ONE_KEY(keys_ro_access),
+        .tips = "nondeterministic_output",
+        .group = "generic",
+        .since = "2.6.0",
+        .summary = "Returns the value of a key as bytes that RESTORE reads",
+        .complexity = "O(N) for N bytes",
+        .args_text = "key",
+        .args = key_args,
+    },
+    {
+        .name = "restore",
+        .run = cmd_restore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@keyspace @write @slow @dangerous",
+        ONE_KEY(keys_ow_update),
+        .group = "generic",
+        .since = "2.6.0",
+        .summary = "Stores a value that DUMP has written, here or at a Redis",
+        .complexity = "O(N) for N bytes; O(N*log(N)) for a set whose members are not in "
+                      "order",
+        .args_text = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] "
+                     "[FREQ frequency]",
+        .args = restore_args,
+    },
     {
         .name = "del",
         .run = cmd_del,

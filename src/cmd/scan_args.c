@@ -54,6 +54,8 @@ bool scan_args_parse_options(struct scan_args *scan, struct cmd_args *args,
         } else if (allows_type && cmd_args_option(args, "type", 1)) {
             scan->has_type = true;
             cmd_args_word(args, &scan->type);
+        } else if (cmd_args_option(args, "novalues", 0)) {
+            return cmd_args_fail(args, "ERR NOVALUES option can only be used in HSCAN");
         } else {
             return cmd_args_fail(args, CMD_ERR_SYNTAX);
         }

@@ -12,6 +12,103 @@ static const struct cmd_key_spec keys_set[] = {
     {.flags = NULL},
 };
 
+static const struct cmd_key_spec keys_ow_update[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_ow_insert[] = {
+    {.flags = "OW insert", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_ow_update_pairs[] = {
+    {.flags = "OW update", .index = 1, .last = -1, .step = 2},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_ow_insert_pairs[] = {
+    {.flags = "OW insert", .index = 1, .last = -1, .step = 2},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_rw_insert[] = {
+    {.flags = "RW insert", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_rw_access_update[] = {
+    {.flags = "RW access update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_rw_access_delete[] = {
+    {.flags = "RW access delete", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_getex[] = {
+    {.flags = "RW access update",
+     .index = 1,
+     .step = 1,
+     .notes = "RW and UPDATE because it changes the TTL"},
+    {.flags = NULL},
+};
+
+static const struct cmd_arg key_value_args[] = {
+    KEY,
+    STRING("value"),
+    END,
+};
+static const struct cmd_arg pairs_args[] = {
+    BLOCKS("data", key_value_args),
+    END,
+};
+static const struct cmd_arg setex_args[] = {
+    KEY,
+    INTEGER("seconds"),
+    STRING("value"),
+    END,
+};
+static const struct cmd_arg psetex_args[] = {
+    KEY,
+    INTEGER("milliseconds"),
+    STRING("value"),
+    END,
+};
+static const struct cmd_arg getex_forms[] = {
+    {.name = "seconds", .type = "integer", .token = "EX"},
+    {.name = "milliseconds", .type = "integer", .token = "PX"},
+    {.name = "unix-time-seconds", .type = "unix-time", .token = "EXAT"},
+    {.name = "unix-time-milliseconds", .type = "unix-time", .token = "PXAT"},
+    TOKEN("persist", "PERSIST"),
+    END,
+};
+static const struct cmd_arg getex_args[] = {
+    KEY,
+    OPTION_OF("expiration", getex_forms),
+    END,
+};
+static const struct cmd_arg increment_args[] = {
+    KEY,
+    INTEGER("increment"),
+    END,
+};
+static const struct cmd_arg decrement_args[] = {
+    KEY,
+    INTEGER("decrement"),
+    END,
+};
+static const struct cmd_arg incrbyfloat_args[] = {
+    KEY,
+    DOUBLE("increment"),
+    END,
+};
+static const struct cmd_arg range_args[] = {
+    KEY,
+    INTEGER("start"),
+    INTEGER("end"),
+    END,
+};
+static const struct cmd_arg setrange_args[] = {
+    KEY,
+    INTEGER("offset"),
+    STRING("value"),
+    END,
+};
 static const struct cmd_arg expiration_forms[] = {
     {.name = "seconds", .type = "integer", .token = "EX", .since = "2.6.12"},
     {.name = "milliseconds", .type = "integer", .token = "PX", .since = "2.6.12"},
@@ -32,7 +129,54 @@ static const struct cmd_arg set_args[] = {
     END,
 };
 
+/* The arguments are keys, each with a value behind it. */
+#define PAIRS(specs)                                                       \
+    .keys = CMD_KEYS_RANGE, .key_first = 1, .key_last = -1, .key_step = 2, \
+    .key_specs = specs
+
 const struct cmd_spec cmd_string_table[] = {
+    {
+        .name = "append",
+        .run = cmd_append,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_insert),
+        .group = "string",
+        .since = "2.0.0",
+        .summary = "Appends to the string of a key",
+        .complexity = "O(1), amortised: the string grows in place",
+        .args_text = "key value",
+        .args = key_value_args,
+    },
+    {
+        .name = "decr",
+        .run = cmd_decr,
+        .arity = 2,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Subtracts 1 from the integer of a key",
+        .complexity = "O(1)",
+        .args_text = "key",
+        .args = key_args,
+    },
+    {
+        .name = "decrby",
+        .run = cmd_decrby,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Subtracts from the integer of a key",
+        .complexity = "O(1)",
+        .args_text = "key decrement",
+        .args = decrement_args,
+    },
     {
         .name = "get",
         .run = cmd_get,
@@ -46,6 +190,107 @@ const struct cmd_spec cmd_string_table[] = {
         .complexity = "O(1)",
         .args_text = "key",
         .args = key_args,
+    },
+    {
+        .name = "getdel",
+        .run = cmd_getdel,
+        .arity = 2,
+        .flags = CMD_WRITE | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_delete),
+        .group = "string",
+        .since = "6.2.0",
+        .summary = "Returns the string of a key and removes the key",
+        .complexity = "O(1)",
+        .args_text = "key",
+        .args = key_args,
+    },
+    {
+        .name = "getex",
+        .run = cmd_getex,
+        .arity = -2,
+        .flags = CMD_WRITE | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_getex),
+        .group = "string",
+        .since = "6.2.0",
+        .summary = "Returns the string of a key and changes its expiry",
+        .complexity = "O(1)",
+        .args_text = "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
+                     "unix-time-milliseconds | PERSIST]",
+        .args = getex_args,
+    },
+    {
+        .name = "getrange",
+        .run = cmd_getrange,
+        .arity = 4,
+        .flags = CMD_READONLY,
+        .acl = "@read @string @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "string",
+        .since = "2.4.0",
+        .summary = "Returns a part of the string of a key",
+        .complexity = "O(N) for a part of N bytes",
+        .args_text = "key start end",
+        .args = range_args,
+    },
+    {
+        .name = "getset",
+        .run = cmd_getset,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Stores a string and returns the one that was there",
+        .complexity = "O(1)",
+        .args_text = "key value",
+        .args = key_value_args,
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`SET` with the `!GET` argument",
+    },
+    {
+        .name = "incr",
+        .run = cmd_incr,
+        .arity = 2,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Adds 1 to the integer of a key",
+        .complexity = "O(1)",
+        .args_text = "key",
+        .args = key_args,
+    },
+    {
+        .name = "incrby",
+        .run = cmd_incrby,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Adds to the integer of a key",
+        .complexity = "O(1)",
+        .args_text = "key increment",
+        .args = increment_args,
+    },
+    {
+        .name = "incrbyfloat",
+        .run = cmd_incrbyfloat,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_rw_access_update),
+        .group = "string",
+        .since = "2.6.0",
+        .summary = "Adds to the number of a key",
+        .complexity = "O(1)",
+        .args_text = "key increment",
+        .args = incrbyfloat_args,
     },
     {
         .name = "mget",
@@ -63,6 +308,50 @@ const struct cmd_spec cmd_string_table[] = {
         .args = keys_args,
     },
     {
+        .name = "mset",
+        .run = cmd_mset,
+        .arity = -3,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @string @slow",
+        PAIRS(keys_ow_update_pairs),
+        .tips = "request_policy:multi_shard response_policy:all_succeeded",
+        .group = "string",
+        .since = "1.0.1",
+        .summary = "Stores strings under several keys",
+        .complexity = "O(N) for N keys",
+        .args_text = "key value [key value ...]",
+        .args = pairs_args,
+    },
+    {
+        .name = "msetnx",
+        .run = cmd_msetnx,
+        .arity = -3,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @string @slow",
+        PAIRS(keys_ow_insert_pairs),
+        .tips = "request_policy:multi_shard response_policy:agg_min",
+        .group = "string",
+        .since = "1.0.1",
+        .summary = "Stores strings under several keys if none of them is there",
+        .complexity = "O(N) for N keys",
+        .args_text = "key value [key value ...]",
+        .args = pairs_args,
+    },
+    {
+        .name = "psetex",
+        .run = cmd_psetex,
+        .arity = 4,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @string @slow",
+        ONE_KEY(keys_ow_update),
+        .group = "string",
+        .since = "2.6.0",
+        .summary = "Stores a string with an expiry in milliseconds",
+        .complexity = "O(1)",
+        .args_text = "key milliseconds value",
+        .args = psetex_args,
+    },
+    {
         .name = "set",
         .run = cmd_set,
         .arity = -3,
@@ -76,6 +365,78 @@ const struct cmd_spec cmd_string_table[] = {
         .args_text = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT "
                      "unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
         .args = set_args,
+    },
+    {
+        .name = "setex",
+        .run = cmd_setex,
+        .arity = 4,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @string @slow",
+        ONE_KEY(keys_ow_update),
+        .group = "string",
+        .since = "2.0.0",
+        .summary = "Stores a string with an expiry in seconds",
+        .complexity = "O(1)",
+        .args_text = "key seconds value",
+        .args = setex_args,
+    },
+    {
+        .name = "setnx",
+        .run = cmd_setnx,
+        .arity = 3,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @string @fast",
+        ONE_KEY(keys_ow_insert),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Stores a string if the key is not there",
+        .complexity = "O(1)",
+        .args_text = "key value",
+        .args = key_value_args,
+    },
+    {
+        .name = "setrange",
+        .run = cmd_setrange,
+        .arity = 4,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @string @slow",
+        ONE_KEY(keys_rw_update),
+        .group = "string",
+        .since = "2.2.0",
+        .summary = "Overwrites a part of the string of a key",
+        .complexity = "O(M) for M bytes; zeros before them if the string is shorter",
+        .args_text = "key offset value",
+        .args = setrange_args,
+    },
+    {
+        .name = "strlen",
+        .run = cmd_strlen,
+        .arity = 2,
+        .flags = CMD_READONLY | CMD_FAST,
+        .acl = "@read @string @fast",
+        ONE_KEY(keys_ro),
+        .group = "string",
+        .since = "2.2.0",
+        .summary = "Counts the bytes of the string of a key",
+        .complexity = "O(1)",
+        .args_text = "key",
+        .args = key_args,
+    },
+    {
+        .name = "substr",
+        .run = cmd_getrange,
+        .arity = 4,
+        .flags = CMD_READONLY,
+        .acl = "@read @string @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "string",
+        .since = "1.0.0",
+        .summary = "Returns a part of the string of a key",
+        .complexity = "O(N) for a part of N bytes",
+        .args_text = "key start end",
+        .args = range_args,
+        .deprecated_since = "2.0.0",
+        .replaced_by = "`GETRANGE`",
     },
     {.name = NULL},
 };

@@ -4,6 +4,51 @@
 #include "cmd/cmd_spec_parts.h"
 #include "cmd/cmd_zset.h"
 
+static const struct cmd_key_spec keys_zincrby[] = {
+    {.flags = "RW access update", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_rw_access_delete[] = {
+    {.flags = "RW access delete", .index = 1, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_rw_access_delete_but_last[] = {
+    {.flags = "RW access delete", .index = 1, .last = -2, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_zmpop[] = {
+    {.flags = "RW access delete", .index = 1, .is_counted = true},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_bzmpop[] = {
+    {.flags = "RW access delete", .index = 2, .is_counted = true},
+    {.flags = NULL},
+};
+/* All arguments but the last are keys. */
+#define KEYS_BUT_LAST(specs)                                               \
+    .keys = CMD_KEYS_RANGE, .key_first = 1, .key_last = -2, .key_step = 1, \
+    .key_specs = specs
+
+static const struct cmd_key_spec keys_counted[] = {
+    {.flags = "RO access", .index = 1, .is_counted = true},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_stored_counted[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = "RO access", .index = 2, .is_counted = true},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_zrangestore[] = {
+    {.flags = "OW update", .index = 1, .step = 1},
+    {.flags = "RO access", .index = 2, .step = 1},
+    {.flags = NULL},
+};
+/* Keys behind their number, without and with a destination before it. */
+#define KEYS_COUNTED .keys = CMD_KEYS_NUMKEYS, .numkeys = 1, .key_specs = keys_counted
+#define KEYS_STORED                                                         \
+    .keys = CMD_KEYS_NUMKEYS, .key_first = 1, .key_last = 1, .key_step = 1, \
+    .numkeys = 2, .key_specs = keys_stored_counted
+
 static const struct cmd_arg rank_args[] = {
     KEY,
     STRING("member"),
@@ -54,7 +99,203 @@ static const struct cmd_arg zscan_args[] = {
     END,
 };
 
+static const struct cmd_arg score_range_args[] = {
+    KEY,
+    DOUBLE("min"),
+    DOUBLE("max"),
+    END,
+};
+static const struct cmd_arg lex_range_args[] = {
+    KEY,
+    STRING("min"),
+    STRING("max"),
+    END,
+};
+static const struct cmd_arg zrangebylex_args[] = {
+    KEY, STRING("min"), STRING("max"), OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+static const struct cmd_arg zrevrange_args[] = {
+    KEY, INTEGER("start"), INTEGER("stop"), OPTION("withscores", "WITHSCORES"), END,
+};
+static const struct cmd_arg zrevrangebylex_args[] = {
+    KEY, STRING("max"), STRING("min"), OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+static const struct cmd_arg zrevrangebyscore_args[] = {
+    KEY,
+    DOUBLE("max"),
+    DOUBLE("min"),
+    OPTION("withscores", "WITHSCORES"),
+    OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+
+static const struct cmd_arg rank_range_args[] = {
+    KEY,
+    INTEGER("start"),
+    INTEGER("stop"),
+    END,
+};
+static const struct cmd_arg zincrby_args[] = {
+    KEY,
+    INTEGER("increment"),
+    STRING("member"),
+    END,
+};
+static const struct cmd_arg zpop_args[] = {
+    KEY,
+    {.name = "count", .type = "integer", .flags = CMD_ARG_OPTIONAL},
+    END,
+};
+static const struct cmd_arg aggregate_forms[] = {
+    TOKEN("sum", "SUM"),
+    TOKEN("min", "MIN"),
+    TOKEN("max", "MAX"),
+    END,
+};
+#define DESTINATION                          \
+    {                                        \
+        .name = "destination", .type = "key" \
+    }
+#define COUNTED_KEYS                                            \
+    INTEGER("numkeys"),                                         \
+    {                                                           \
+        .name = "key", .type = "key", .flags = CMD_ARG_MULTIPLE \
+    }
+#define WEIGHTS_AGGREGATE                                           \
+    {.name = "weight",                                              \
+     .type = "integer",                                             \
+     .token = "WEIGHTS",                                            \
+     .flags = CMD_ARG_OPTIONAL | CMD_ARG_MULTIPLE},                 \
+    {                                                               \
+        .name = "aggregate", .type = "oneof", .token = "AGGREGATE", \
+        .flags = CMD_ARG_OPTIONAL, .args = aggregate_forms          \
+    }
+static const struct cmd_arg zunion_args[] = {
+    COUNTED_KEYS,
+    WEIGHTS_AGGREGATE,
+    OPTION("withscores", "WITHSCORES"),
+    END,
+};
+static const struct cmd_arg zunionstore_args[] = {
+    DESTINATION,
+    COUNTED_KEYS,
+    WEIGHTS_AGGREGATE,
+    END,
+};
+static const struct cmd_arg zdiff_args[] = {
+    COUNTED_KEYS,
+    OPTION("withscores", "WITHSCORES"),
+    END,
+};
+static const struct cmd_arg zdiffstore_args[] = {
+    DESTINATION,
+    COUNTED_KEYS,
+    END,
+};
+static const struct cmd_arg zintercard_args[] = {
+    COUNTED_KEYS,
+    {.name = "limit", .type = "integer", .token = "LIMIT", .flags = CMD_ARG_OPTIONAL},
+    END,
+};
+static const struct cmd_arg zrangestore_args[] = {
+    {.name = "dst", .type = "key"},
+    {.name = "src", .type = "key"},
+    STRING("min"),
+    STRING("max"),
+    OPTION_OF("sortby", sortby_forms),
+    OPTION("rev", "REV"),
+    OPTION_BLOCK("offset_count", "LIMIT", limit_args),
+    END,
+};
+static const struct cmd_arg min_max_forms[] = {
+    TOKEN("min", "MIN"),
+    TOKEN("max", "MAX"),
+    END,
+};
+#define ZMPOP_ARGS                                                                      \
+    INTEGER("numkeys"), {.name = "key", .type = "key", .flags = CMD_ARG_MULTIPLE},      \
+        ONE_OF("where", min_max_forms),                                                 \
+    {                                                                                   \
+        .name = "count", .type = "integer", .token = "COUNT", .flags = CMD_ARG_OPTIONAL \
+    }
+static const struct cmd_arg zmpop_args[] = {
+    ZMPOP_ARGS,
+    END,
+};
+static const struct cmd_arg bzmpop_args[] = {
+    DOUBLE("timeout"),
+    ZMPOP_ARGS,
+    END,
+};
+static const struct cmd_arg bzpop_args[] = {
+    {.name = "key", .type = "key", .flags = CMD_ARG_MULTIPLE},
+    DOUBLE("timeout"),
+    END,
+};
+static const struct cmd_arg zrandmember_options[] = {
+    INTEGER("count"),
+    OPTION("withscores", "WITHSCORES"),
+    END,
+};
+static const struct cmd_arg zrandmember_args[] = {
+    KEY,
+    {.name = "options",
+     .type = "block",
+     .flags = CMD_ARG_OPTIONAL,
+     .args = zrandmember_options},
+    END,
+};
+
 const struct cmd_spec cmd_zset_table[] = {
+    {
+        .name = "bzmpop",
+        .run = cmd_bzmpop,
+        .arity = -5,
+        .flags = CMD_WRITE | CMD_BLOCKING | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow @blocking",
+        .keys = CMD_KEYS_NUMKEYS,
+        .numkeys = 2,
+        .key_specs = keys_bzmpop,
+        .group = "sorted-set",
+        .since = "7.0.0",
+        .summary =
+            "Removes members from an end of the first key that has some, or waits for one",
+        .complexity = "O(K + log N + M) for K keys and M members popped",
+        .args_text = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+        .args = bzmpop_args,
+    },
+    {
+        .name = "bzpopmax",
+        .run = cmd_bzpopmax,
+        .arity = -3,
+        .flags = CMD_WRITE | CMD_NOSCRIPT | CMD_BLOCKING | CMD_FAST,
+        .acl = "@write @sortedset @fast @blocking",
+        KEYS_BUT_LAST(keys_rw_access_delete_but_last),
+        .group = "sorted-set",
+        .since = "5.0.0",
+        .summary =
+            "Removes the member with the highest score of several keys, or waits for one",
+        .complexity = "O(K + log N) for K keys",
+        .args_text = "key [key ...] timeout",
+        .args = bzpop_args,
+    },
+    {
+        .name = "bzpopmin",
+        .run = cmd_bzpopmin,
+        .arity = -3,
+        .flags = CMD_WRITE | CMD_NOSCRIPT | CMD_BLOCKING | CMD_FAST,
+        .acl = "@write @sortedset @fast @blocking",
+        KEYS_BUT_LAST(keys_rw_access_delete_but_last),
+        .group = "sorted-set",
+        .since = "5.0.0",
+        .summary =
+            "Removes the member with the lowest score of several keys, or waits for one",
+        .complexity = "O(K + log N) for K keys",
+        .args_text = "key [key ...] timeout",
+        .args = bzpop_args,
+    },
     {
         .name = "zadd",
         .run = cmd_zadd,
@@ -86,6 +327,142 @@ const struct cmd_spec cmd_zset_table[] = {
         .args = key_args,
     },
     {
+        .name = "zcount",
+        .run = cmd_zcount,
+        .arity = 4,
+        .flags = CMD_READONLY | CMD_FAST,
+        .acl = "@read @sortedset @fast",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Counts the members of a range of scores",
+        .complexity = "O(log N)",
+        .args_text = "key min max",
+        .args = score_range_args,
+    },
+    {
+        .name = "zdiff",
+        .run = cmd_zdiff,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members that only the first key has",
+        .complexity = "O(N) for N members in all keys",
+        .args_text = "numkeys key [key ...] [WITHSCORES]",
+        .args = zdiff_args,
+    },
+    {
+        .name = "zdiffstore",
+        .run = cmd_zdiffstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Stores the members that only the first key has",
+        .complexity = "O(N) for N members in all keys",
+        .args_text = "destination numkeys key [key ...]",
+        .args = zdiffstore_args,
+    },
+    {
+        .name = "zincrby",
+        .run = cmd_zincrby,
+        .arity = 4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_FAST,
+        .acl = "@write @sortedset @fast",
+        ONE_KEY(keys_zincrby),
+        .members = {3, 1, 3},
+        .group = "sorted-set",
+        .since = "1.2.0",
+        .summary = "Adds to the score of a member, which is added if need be",
+        .complexity = "O(log N)",
+        .args_text = "key increment member",
+        .args = zincrby_args,
+    },
+    {
+        .name = "zinter",
+        .run = cmd_zinter,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members that all keys have",
+        .complexity =
+            "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
+        .args_text =
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        .args = zunion_args,
+    },
+    {
+        .name = "zintercard",
+        .run = cmd_zintercard,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "7.0.0",
+        .summary = "Counts the members that all keys have",
+        .complexity = "O(N*K) for N members in the smallest of K keys",
+        .args_text = "numkeys key [key ...] [LIMIT limit]",
+        .args = zintercard_args,
+    },
+    {
+        .name = "zinterstore",
+        .run = cmd_zinterstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Stores the members that all keys have",
+        .complexity =
+            "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
+        .args_text =
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        .args = zunionstore_args,
+    },
+    {
+        .name = "zlexcount",
+        .run = cmd_zlexcount,
+        .arity = 4,
+        .flags = CMD_READONLY | CMD_FAST,
+        .acl = "@read @sortedset @fast",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .summary = "Counts the members of a range of names",
+        .complexity = "O((log N)^2)",
+        .args_text = "key min max",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = lex_range_args,
+    },
+    {
+        .name = "zmpop",
+        .run = cmd_zmpop,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        .keys = CMD_KEYS_NUMKEYS,
+        .numkeys = 1,
+        .key_specs = keys_zmpop,
+        .group = "sorted-set",
+        .since = "7.0.0",
+        .summary =
+            "Removes members from an end of the first key that has some, and returns them",
+        .complexity = "O(K + log N + M) for K keys and M members popped",
+        .args_text = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
+        .args = zmpop_args,
+    },
+    {
         .name = "zmscore",
         .run = cmd_zmscore,
         .arity = -3,
@@ -99,6 +476,49 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(1) for each member",
         .args_text = "key member [member ...]",
         .args = key_members_args,
+    },
+    {
+        .name = "zpopmax",
+        .run = cmd_zpopmax,
+        .arity = -2,
+        .flags = CMD_WRITE | CMD_FAST,
+        .acl = "@write @sortedset @fast",
+        ONE_KEY(keys_rw_access_delete),
+        .group = "sorted-set",
+        .since = "5.0.0",
+        .summary = "Removes the members with the highest scores and returns them",
+        .complexity = "O(log N + M) for M members popped",
+        .args_text = "key [count]",
+        .args = zpop_args,
+    },
+    {
+        .name = "zpopmin",
+        .run = cmd_zpopmin,
+        .arity = -2,
+        .flags = CMD_WRITE | CMD_FAST,
+        .acl = "@write @sortedset @fast",
+        ONE_KEY(keys_rw_access_delete),
+        .group = "sorted-set",
+        .since = "5.0.0",
+        .summary = "Removes the members with the lowest scores and returns them",
+        .complexity = "O(log N + M) for M members popped",
+        .args_text = "key [count]",
+        .args = zpop_args,
+    },
+    {
+        .name = "zrandmember",
+        .run = cmd_zrandmember,
+        .arity = -2,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .tips = "nondeterministic_output",
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns members drawn at random",
+        .complexity = "O(M log N) for M members in the reply",
+        .args_text = "key [count [WITHSCORES]]",
+        .args = zrandmember_args,
     },
     {
         .name = "zrange",
@@ -118,6 +538,24 @@ const struct cmd_spec cmd_zset_table[] = {
         .args = zrange_args,
     },
     {
+        .name = "zrangebylex",
+        .run = cmd_zrangebylex,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `BYLEX` argument",
+        .summary = "Returns the members of a range of names",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key min max [LIMIT offset count]",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = zrangebylex_args,
+    },
+    {
         .name = "zrangebyscore",
         .run = cmd_zrangebyscore,
         .arity = -4,
@@ -132,6 +570,24 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(log N + M) for N members in the key and M in the reply",
         .args_text = "key min max [WITHSCORES] [LIMIT offset count]",
         .args = zrangebyscore_args,
+    },
+    {
+        .name = "zrangestore",
+        .run = cmd_zrangestore,
+        .arity = -5,
+        .flags = CMD_WRITE | CMD_DENYOOM,
+        .acl = "@write @sortedset @slow",
+        .keys = CMD_KEYS_RANGE,
+        .key_first = 1,
+        .key_last = 2,
+        .key_step = 1,
+        .key_specs = keys_zrangestore,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Stores the members of a range of ranks, scores or names",
+        .complexity = "O(log N + M) for N members in the source and M in the result",
+        .args_text = "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
+        .args = zrangestore_args,
     },
     {
         .name = "zrank",
@@ -162,6 +618,100 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(log N) for each member",
         .args_text = "key member [member ...]",
         .args = key_members_args,
+    },
+    {
+        .name = "zremrangebylex",
+        .run = cmd_zremrangebylex,
+        .arity = 4,
+        .flags = CMD_WRITE,
+        .acl = "@write @sortedset @slow",
+        ONE_KEY(keys_rw_delete),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .summary = "Removes the members of a range of names",
+        .complexity = "O(log N + M) for M members removed",
+        .args_text = "key min max",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = lex_range_args,
+    },
+    {
+        .name = "zremrangebyrank",
+        .run = cmd_zremrangebyrank,
+        .arity = 4,
+        .flags = CMD_WRITE,
+        .acl = "@write @sortedset @slow",
+        ONE_KEY(keys_rw_delete),
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Removes the members of a range of ranks",
+        .complexity = "O(log N + M) for M members removed",
+        .args_text = "key start stop",
+        .args = rank_range_args,
+    },
+    {
+        .name = "zremrangebyscore",
+        .run = cmd_zremrangebyscore,
+        .arity = 4,
+        .flags = CMD_WRITE,
+        .acl = "@write @sortedset @slow",
+        ONE_KEY(keys_rw_delete),
+        .group = "sorted-set",
+        .since = "1.2.0",
+        .summary = "Removes the members of a range of scores",
+        .complexity = "O(log N + M) for M members removed",
+        .args_text = "key min max",
+        .args = score_range_args,
+    },
+    {
+        .name = "zrevrange",
+        .run = cmd_zrevrange,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "1.2.0",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` argument",
+        .summary = "Returns the members of a range of ranks, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key start stop [WITHSCORES]",
+        .args = zrevrange_args,
+    },
+    {
+        .name = "zrevrangebylex",
+        .run = cmd_zrevrangebylex,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.8.9",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` and `BYLEX` arguments",
+        .summary = "Returns the members of a range of names, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key max min [LIMIT offset count]",
+        .differs =
+            "over members of different scores: another order of what is not defined",
+        .args = zrevrangebylex_args,
+    },
+    {
+        .name = "zrevrangebyscore",
+        .run = cmd_zrevrangebyscore,
+        .arity = -4,
+        .flags = CMD_READONLY,
+        .acl = "@read @sortedset @slow",
+        ONE_KEY(keys_ro_access),
+        .group = "sorted-set",
+        .since = "2.2.0",
+        .deprecated_since = "6.2.0",
+        .replaced_by = "`ZRANGE` with the `REV` and `BYSCORE` arguments",
+        .summary = "Returns the members of a range of scores, from the highest down",
+        .complexity = "O(log N + M) for N members in the key and M in the reply",
+        .args_text = "key max min [WITHSCORES] [LIMIT offset count]",
+        .args = zrevrangebyscore_args,
     },
     {
         .name = "zrevrank",
@@ -207,6 +757,36 @@ const struct cmd_spec cmd_zset_table[] = {
         .complexity = "O(1)",
         .args_text = "key member",
         .args = key_member_args,
+    },
+    {
+        .name = "zunion",
+        .run = cmd_zunion,
+        .arity = -3,
+        .flags = CMD_READONLY | CMD_MOVABLEKEYS,
+        .acl = "@read @sortedset @slow",
+        KEYS_COUNTED,
+        .group = "sorted-set",
+        .since = "6.2.0",
+        .summary = "Returns the members of any of the keys",
+        .complexity = "O(N + M log M) for N members in all keys and M in the result",
+        .args_text =
+            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+        .args = zunion_args,
+    },
+    {
+        .name = "zunionstore",
+        .run = cmd_zunionstore,
+        .arity = -4,
+        .flags = CMD_WRITE | CMD_DENYOOM | CMD_MOVABLEKEYS,
+        .acl = "@write @sortedset @slow",
+        KEYS_STORED,
+        .group = "sorted-set",
+        .since = "2.0.0",
+        .summary = "Stores the members of any of the keys",
+        .complexity = "O(N + M log M) for N members in all keys and M in the result",
+        .args_text =
+            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+        .args = zunionstore_args,
     },
     {.name = NULL},
 };

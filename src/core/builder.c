@@ -171,6 +171,59 @@ enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member
     return YN_OK;
 }
 
+/* Gives a copied leaf blocks of its own for its long members. Returns false, with none
+ * made, when memory is out. */
+static bool copy_long_members(struct yn_tree *tree, struct yn_leaf *leaf)
+{
+    for (size_t i = 0; leaf->n_long > 0 && i < leaf->head.n; i++) {
+        char *entry = yn_leaf_wires(leaf) + yn_leaf_offset(leaf, i);
+        if (!yn_entry_is_long(entry))
+            continue;
+        struct yn_long *block = yn_tree_long_new(tree, yn_leaf_member(leaf, i));
+        if (block == NULL) {
+            while (i-- > 0) {
+                const char *made = yn_leaf_wires(leaf) + yn_leaf_offset(leaf, i);
+                if (yn_entry_is_long(made))
+                    yn_tree_long_free(tree, yn_entry_long(made));
+            }
+            return false;
+        }
+        memcpy(entry + 1, &block, sizeof block);
+    }
+    return true;
+}
+
+enum yn_status yn_builder_add_leaf(struct yn_builder *builder, const struct yn_leaf *leaf)
+{
+    struct yn_tree *tree = builder->tree;
+    size_t n = leaf->head.n;
+    enum yn_status status =
+        check_next(builder, yn_leaf_member(leaf, 0), yn_leaf_score(leaf, 0));
+    if (status == YN_OK && builder->n_items > 0)
+        status = flush_leaf(builder, false);
+    if (status != YN_OK)
+        return status;
+    struct yn_leaf *copy = yn_mem_take(&tree->mem, leaf->head.cap);
+    if (copy == NULL)
+        return YN_ENOMEM;
+    memcpy(copy, leaf, yn_leaf_used(leaf));
+    copy->head.birth = tree->epoch;
+    copy->head.retired_next = NULL;
+    if (!copy_long_members(tree, copy)) {
+        yn_mem_give(&tree->mem, copy, copy->head.cap);
+        return YN_ENOMEM;
+    }
+    status = push_node(builder, &copy->head, 1);
+    if (status != YN_OK) {
+        subtree_free(tree, &copy->head);
+        return status;
+    }
+    builder->count += n;
+    builder->last =
+        (struct yn_entry){yn_leaf_member(leaf, n - 1), yn_leaf_score(leaf, n - 1)};
+    return YN_OK;
+}
+
 enum yn_status yn_builder_finish(struct yn_builder *builder)
 {
     struct yn_tree *tree = builder->tree;

@@ -657,27 +657,36 @@ static int bucket_find_tag(const struct segment *segment, size_t b, uint64_t tag
     return -1;
 }
 
-/* The keys at which these members probably stand, by their tags in the main table; 0 for
- * a member whose tag is not there. Each step asks for what the next one reads, for all
- * members. */
-static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
-                          size_t n, uint64_t *out_keys)
+/* The key that the side table has for a hash; 0: none. */
+static uint64_t side_key(const struct yn_dict *dict, uint64_t hash)
+{
+    const struct side_segment *side = directory_find(&dict->side, hash);
+    size_t mask = ((size_t)1 << side->bits) - 1;
+    for (size_t i = hash & mask; side->entry[i].key != 0; i = (i + 1) & mask)
+        if (side->entry[i].hash == hash)
+            return side->entry[i].key;
+    return 0;
+}
+
+/* The keys that the main table has for these hashes, by their tags; 0: none. Each step
+ * asks for what the next one reads, for all of them. */
+static void main_keys(const struct yn_dict *dict, const uint64_t *hashes, size_t n,
+                      uint64_t *out_keys)
 {
     const struct segment *segment[YN_AHEAD_MAX];
-    uint64_t hash[YN_AHEAD_MAX], tag[YN_AHEAD_MAX];
+    uint64_t tag[YN_AHEAD_MAX];
     for (size_t i = 0; i < n; i++) {
-        hash[i] = yn_dict_hash(dict, members[i]);
-        segment[i] = directory_find(&dict->main, hash[i]);
+        segment[i] = directory_find(&dict->main, hashes[i]);
         __builtin_prefetch(segment[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        size_t b = bucket_first(segment[i], hash[i]);
-        tag[i] = tag_of(hash[i], segment[i]->tag_depth);
+        size_t b = bucket_first(segment[i], hashes[i]);
+        tag[i] = tag_of(hashes[i], segment[i]->tag_depth);
         __builtin_prefetch(segment[i]->bucket[b]);
         __builtin_prefetch(segment[i]->bucket[bucket_other(segment[i], b, tag[i])]);
     }
     for (size_t i = 0; i < n; i++) {
-        size_t b = bucket_first(segment[i], hash[i]);
+        size_t b = bucket_first(segment[i], hashes[i]);
         int at = bucket_find_tag(segment[i], b, tag[i]);
         if (at < 0) {
             b = bucket_other(segment[i], b, tag[i]);
@@ -686,6 +695,33 @@ static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *mem
         out_keys[i] =
             at < 0 ? 0 : yn_key_of_score((double)(segment[i]->bucket[b][at] & CODE_MASK));
     }
+}
+
+/* The keys at which these members probably stand; 0 for one that neither table knows. A
+ * key from the side table is almost certainly right: it has the whole hash. */
+static void probable_keys(const struct yn_dict *dict, const struct yn_bytes *members,
+                          size_t n, uint64_t *out_keys)
+{
+    uint64_t hashes[YN_AHEAD_MAX];
+    for (size_t i = 0; i < n; i++) {
+        hashes[i] = yn_dict_hash(dict, members[i]);
+        out_keys[i] = 0;
+    }
+    if (dict->main.segment != NULL)
+        main_keys(dict, hashes, n, out_keys);
+    if (dict->n_side == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (out_keys[i] == 0)
+            __builtin_prefetch(directory_find(&dict->side, hashes[i]));
+    for (size_t i = 0; i < n; i++) {
+        const struct side_segment *side = directory_find(&dict->side, hashes[i]);
+        if (out_keys[i] == 0)
+            __builtin_prefetch(&side->entry[hashes[i] & (((size_t)1 << side->bits) - 1)]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (out_keys[i] == 0)
+            out_keys[i] = side_key(dict, hashes[i]);
 }
 
 /* Removes the zeros from n keys; out_index tells where the others were. */
@@ -715,17 +751,16 @@ void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
     struct yn_place places[YN_AHEAD_MAX];
     struct yn_path path;
     bool is_found[YN_AHEAD_MAX] = {false};
-    if (dict->main.segment != NULL) {
-        probable_keys(dict, members, n, keys);
-        size_t n_keys = squeeze_keys(keys, n, index);
-        yn_tree_seek_many(view, keys, n_keys, places);
-        for (size_t k = 0; k < n_keys; k++) {
-            size_t i = index[k];
-            is_found[i] = is_member_at(&places[k], members[i]);
-            out_scores[i] = yn_score_of_key(keys[k]);
-        }
+    probable_keys(dict, members, n, keys);
+    size_t n_keys = squeeze_keys(keys, n, index);
+    yn_tree_seek_many(view, keys, n_keys, places);
+    for (size_t k = 0; k < n_keys; k++) {
+        size_t i = index[k];
+        is_found[i] = is_member_at(&places[k], members[i]);
+        if (is_found[i]) /* not from the key, which does not know -0 */
+            out_scores[i] = yn_leaf_score(places[k].leaf, places[k].i);
     }
-    /* others with its tag, members that share its cell, the side table, or nothing */
+    /* others with its tag, members that share its cell, or nothing */
     for (size_t i = 0; i < n; i++) {
         if (!is_found[i])
             out_scores[i] = yn_dict_find(dict, view, members[i],
@@ -739,8 +774,6 @@ void yn_dict_probable_keys(const struct yn_dict *dict, const struct yn_bytes *me
                            size_t n, uint64_t *keys)
 {
     uint64_t found[YN_AHEAD_MAX];
-    if (dict->main.segment == NULL)
-        return;
     probable_keys(dict, members, n, found);
     for (size_t i = 0; i < n; i++)
         keys[i] = found[i] != 0 ? found[i] : keys[i];
@@ -754,29 +787,6 @@ enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,
     if (!prefer_side && yn_score_is_cell(score, &code))
         return main_add(dict, mem, view, hash, code);
     return side_add(dict, mem, hash, yn_key_of_score(score));
-}
-
-enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
-                             const struct yn_view *view)
-{
-    struct yn_cursor cursor;
-    enum yn_status status = YN_OK;
-    bool is_at = yn_cursor_seek(&cursor, view, 0);
-    for (; status == YN_OK && is_at; is_at = yn_cursor_next(&cursor)) {
-        struct yn_entry entry = yn_cursor_entry(&cursor);
-        struct yn_path path;
-        uint64_t hash = yn_dict_hash(dict, entry.member);
-        uint64_t key = yn_key_of_score(entry.score);
-        /* the tree holds the entry itself already: look for another one */
-        if (find_except(dict, view, entry.member, hash, key, &path))
-            return YN_EEXIST;
-        yn_tree_find(view, key, entry.member, &path);
-        dict->limit = &entry;
-        status = yn_dict_add(dict, mem, view, hash, entry.score,
-                             yn_path_is_crowded(&path, key));
-        dict->limit = NULL;
-    }
-    return status;
 }
 
 /* The entry of a member in the main table, or NULL. */
@@ -805,6 +815,42 @@ void yn_dict_remove(struct yn_dict *dict, uint64_t hash, double score)
     ((struct segment *)directory_find(&dict->main, hash))->n--;
 }
 
+/* Asks for what a look-up of these hashes in either table reads first. */
+static void prefetch_hashes(const struct yn_dict *dict, const uint64_t *hashes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dict->main.segment != NULL)
+            __builtin_prefetch(directory_find(&dict->main, hashes[i]));
+        if (dict->side.segment != NULL)
+            __builtin_prefetch(directory_find(&dict->side, hashes[i]));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (dict->main.segment != NULL) {
+            const struct segment *segment = directory_find(&dict->main, hashes[i]);
+            size_t b = bucket_first(segment, hashes[i]);
+            __builtin_prefetch(segment->bucket[b]);
+            __builtin_prefetch(
+                segment->bucket[bucket_other(segment, b, tag_fixed(hashes[i]))]);
+        }
+        if (dict->side.segment != NULL) {
+            const struct side_segment *side = directory_find(&dict->side, hashes[i]);
+            size_t mask = ((size_t)1 << side->bits) - 1;
+            __builtin_prefetch(&side->entry[hashes[i] & mask]);
+        }
+    }
+}
+
+void yn_dict_remove_many(struct yn_dict *dict, const struct yn_entry *entries, size_t n)
+{
+    uint64_t hashes[YN_AHEAD_MAX];
+    assert(n <= YN_AHEAD_MAX);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = yn_dict_hash(dict, entries[i].member);
+    prefetch_hashes(dict, hashes, n);
+    for (size_t i = 0; i < n; i++)
+        yn_dict_remove(dict, hashes[i], entries[i].score);
+}
+
 enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t hash,
                             double old_score, double score, bool prefer_side)
 {
@@ -826,6 +872,165 @@ enum yn_status yn_dict_move(struct yn_dict *dict, struct yn_mem *mem, uint64_t h
     dict->n_main--;
     ((struct segment *)directory_find(&dict->main, hash))->n--;
     return YN_OK;
+}
+
+/* ---- building ---- */
+
+/*
+ * A dictionary for a tree that is there already: all segments are made at once, as many
+ * as the entries fill, so that none is ever refreshed; then the entries are added in the
+ * order of the tree, some at a time, with the buckets asked for early. A segment that
+ * gets more than it holds splits, as it always does: making more at the start would be a
+ * little faster and take up to twice the memory.
+ */
+
+/* The leaves around a place in the tree. */
+struct leaf_walk {
+    struct yn_cursor cursor; /* in the leaf that comes next */
+    const struct yn_leaf *before, *leaf, *after;
+};
+
+static const struct yn_leaf *cursor_leaf(const struct yn_cursor *cursor)
+{
+    return cursor->depth < 0 ? NULL : cursor->node[cursor->depth];
+}
+
+static void walk_next(struct leaf_walk *walk)
+{
+    walk->before = walk->leaf;
+    walk->leaf = walk->after;
+    if (walk->after != NULL) {
+        struct yn_cursor *cursor = &walk->cursor;
+        cursor->slot[cursor->depth] = (uint16_t)(walk->after->head.n - 1);
+        yn_cursor_next(cursor);
+        walk->after = cursor_leaf(cursor);
+    }
+}
+
+static void walk_start(struct leaf_walk *walk, const struct yn_view *view)
+{
+    yn_cursor_seek(&walk->cursor, view, 0);
+    walk->before = walk->leaf = NULL;
+    walk->after = cursor_leaf(&walk->cursor);
+    walk_next(walk);
+}
+
+/* The key of which a leaf is full, or 0. */
+static uint64_t crowd_of(const struct yn_leaf *leaf)
+{
+    if (leaf == NULL || leaf->head.n < YN_LEAF_ENTRIES_MIN)
+        return 0;
+    uint64_t key = yn_leaf_key(leaf, 0);
+    return yn_leaf_key(leaf, leaf->head.n - 1u) == key ? key : 0;
+}
+
+/* How many entries the tables are likely to get. */
+static void count_tables(const struct yn_view *view, size_t *out_main, size_t *out_side)
+{
+    struct leaf_walk walk;
+    *out_main = *out_side = 0;
+    for (walk_start(&walk, view); walk.leaf != NULL; walk_next(&walk)) {
+        size_t n = walk.leaf->head.n, n_cells = 0;
+        uint64_t code;
+        if (crowd_of(walk.leaf) == 0 && walk.leaf->head.format != YN_LEAF_GENERAL)
+            n_cells = n;
+        else if (crowd_of(walk.leaf) == 0)
+            for (size_t i = 0; i < n; i++)
+                n_cells += yn_score_is_cell(yn_leaf_score(walk.leaf, i), &code);
+        *out_main += n_cells;
+        *out_side += n - n_cells;
+    }
+}
+
+/* Frees the first n segments of a directory that is not complete, and the directory. */
+static void directory_give_up(struct directory *dir, struct yn_mem *mem, size_t n,
+                              bool is_main)
+{
+    while (n-- > 0) {
+        struct side_segment *side = dir->segment[n];
+        if (is_main)
+            segment_free(mem, dir->segment[n]);
+        else
+            yn_mem_give(mem, side, side_size(side->bits));
+    }
+    yn_mem_give(mem, dir->segment, sizeof(void *) << dir->depth);
+    *dir = (struct directory){.segment = NULL};
+}
+
+/* Makes the segments of an empty table for n entries. */
+static enum yn_status reserve(struct directory *dir, struct yn_mem *mem, size_t n,
+                              bool is_main)
+{
+    size_t full = is_main ? MAIN_SLOTS : SIDE_SLOTS;
+    int bits = is_main ? BUCKET_BITS_MIN : SIDE_BITS_MIN;
+    int bits_max = is_main ? YN_DICT_BUCKET_BITS_MAX : SIDE_BITS_MAX;
+    if (n == 0)
+        return YN_OK;
+    while (bits < bits_max && n > full >> (bits_max - bits))
+        bits++;
+    while (dir->depth < DEPTH_MAX && n >> dir->depth > full)
+        dir->depth++;
+    dir->segment = yn_mem_take(mem, sizeof(void *) << dir->depth);
+    if (dir->segment == NULL) {
+        dir->depth = 0;
+        return YN_ENOMEM;
+    }
+    for (size_t i = 0; i < (size_t)1 << dir->depth; i++) {
+        dir->segment[i] = is_main ? (void *)segment_new(mem, dir->depth, dir->depth, bits)
+                                  : (void *)side_new(mem, dir->depth, bits);
+        if (dir->segment[i] == NULL) {
+            directory_give_up(dir, mem, i, is_main);
+            return YN_ENOMEM;
+        }
+    }
+    return YN_OK;
+}
+
+/* Adds entries from..from+n-1 of the walk's leaf. */
+static enum yn_status add_entries(struct yn_dict *dict, struct yn_mem *mem,
+                                  const struct yn_view *view,
+                                  const struct leaf_walk *walk, size_t from, size_t n)
+{
+    uint64_t hashes[YN_AHEAD_MAX];
+    uint64_t crowds[] = {crowd_of(walk->before), crowd_of(walk->leaf),
+                         crowd_of(walk->after)};
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = yn_dict_hash(dict, yn_leaf_member(walk->leaf, from + i));
+    prefetch_hashes(dict, hashes, n);
+    enum yn_status status = YN_OK;
+    for (size_t i = 0; status == YN_OK && i < n; i++) {
+        struct yn_entry entry = {yn_leaf_member(walk->leaf, from + i),
+                                 yn_leaf_score(walk->leaf, from + i)};
+        uint64_t key = yn_key_of_score(entry.score);
+        struct yn_path path;
+        /* the tree holds the entry itself already: look for another one */
+        if (find_except(dict, view, entry.member, hashes[i], key, &path))
+            return YN_EEXIST;
+        dict->limit = &entry;
+        status = yn_dict_add(dict, mem, view, hashes[i], entry.score,
+                             key == crowds[0] || key == crowds[1] || key == crowds[2]);
+        dict->limit = NULL;
+    }
+    return status;
+}
+
+enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
+                             const struct yn_view *view)
+{
+    size_t n_main, n_side;
+    count_tables(view, &n_main, &n_side);
+    enum yn_status status = reserve(&dict->main, mem, n_main, true);
+    if (status == YN_OK)
+        status = reserve(&dict->side, mem, n_side, false);
+    struct leaf_walk walk;
+    for (walk_start(&walk, view); status == YN_OK && walk.leaf != NULL;
+         walk_next(&walk)) {
+        size_t n = walk.leaf->head.n;
+        for (size_t from = 0; status == YN_OK && from < n; from += YN_AHEAD_MAX)
+            status = add_entries(dict, mem, view, &walk, from,
+                                 n - from < YN_AHEAD_MAX ? n - from : YN_AHEAD_MAX);
+    }
+    return status;
 }
 
 /* ---- scan ---- */

@@ -49,6 +49,8 @@ enum yn_status yn_dict_add(struct yn_dict *dict, struct yn_mem *mem,
                            bool prefer_side);
 /* Removes the entry of a member with this hash and score. Never fails. */
 void yn_dict_remove(struct yn_dict *dict, uint64_t hash, double score);
+/* The same for n (at most YN_AHEAD_MAX) members and their scores, side by side. */
+void yn_dict_remove_many(struct yn_dict *dict, const struct yn_entry *entries, size_t n);
 /* Changes the score in an entry. `prefer_side`: the new cell is crowded. May need memory
  * when the entry goes to the side table; then returns YN_ENOMEM, nothing changed. Never
  * fails when it takes back the last move and prefer_side is false. */

@@ -54,8 +54,7 @@ static size_t node_size(const struct yn_node *node)
     return node->cap;
 }
 
-/* Frees a node that the live tree no longer uses, or leaves it to the newest view. */
-static void node_drop(struct yn_tree *tree, struct yn_node *node)
+void yn_tree_drop(struct yn_tree *tree, struct yn_node *node)
 {
     tree->n_dropped++;
     if (is_shared(tree, node)) {
@@ -153,7 +152,7 @@ void yn_subtree_visit(struct yn_node *node, yn_node_fn visit, void *ctx)
 
 static void drop_node(void *ctx, struct yn_node *node)
 {
-    node_drop(ctx, node);
+    yn_tree_drop(ctx, node);
 }
 
 void yn_tree_clear(struct yn_tree *tree)
@@ -179,7 +178,7 @@ struct yn_long *yn_tree_long_new(struct yn_tree *tree, struct yn_bytes member)
 
 void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block)
 {
-    node_drop(tree, &block->head);
+    yn_tree_drop(tree, &block->head);
 }
 
 /* ---- descent ---- */
@@ -374,7 +373,7 @@ static bool own_path(struct yn_tree *tree, struct yn_path *path)
         if (copy == NULL)
             return false;
         link_child(tree, path, d, copy);
-        node_drop(tree, node);
+        yn_tree_drop(tree, node);
         if (d < path->depth)
             path->inner[d] = yn_as_inner(copy);
         else
@@ -489,6 +488,25 @@ static void replace_children(struct yn_tree *tree, struct yn_path *path, size_t 
     tree->live.root = &root->head;
 }
 
+/* How large a block for this plan is: leaves of a larger set have one size, a set of one
+ * leaf grows by little. */
+static size_t leaf_cap(size_t size, bool is_only)
+{
+    size_t step = is_only || size > YN_LEAF_BYTES ? 64 : YN_LEAF_BYTES;
+    size_t cap = (size + step - 1) / step * step;
+    if (size > YN_LEAF_BYTES)
+        cap += cap / 8 / 64 * 64; /* long members: grow by an eighth */
+    return cap;
+}
+
+struct yn_leaf *yn_tree_leaf_new(struct yn_tree *tree, const struct yn_item *items,
+                                 size_t n, bool is_only)
+{
+    struct yn_leaf_plan plan;
+    yn_leaf_plan(items, n, &plan);
+    return leaf_new(tree, leaf_cap(plan.size, is_only), items, &plan);
+}
+
 /* ---- insert ---- */
 
 /* Neighbouring leaves to be packed anew, with one item more. */
@@ -509,17 +527,6 @@ static size_t item_size(const struct yn_item *item)
 {
     return item->wire_len +
            yn_leaf_position_size(item->is_cell ? YN_LEAF_WIDE : YN_LEAF_GENERAL);
-}
-
-/* How large a block for this plan is: leaves of a larger set have one size, a set of one
- * leaf grows by little. */
-static size_t leaf_cap(size_t size, bool is_only)
-{
-    size_t step = is_only || size > YN_LEAF_BYTES ? 64 : YN_LEAF_BYTES;
-    size_t cap = (size + step - 1) / step * step;
-    if (size > YN_LEAF_BYTES)
-        cap += cap / 8 / 64 * 64; /* long members: grow by an eighth */
-    return cap;
 }
 
 static bool is_too_large(const struct yn_leaf_plan *plan)
@@ -631,7 +638,7 @@ static enum yn_status split_insert(struct yn_tree *tree, struct yn_path *path,
     replace_children(tree, path, repack.slot, repack.n_old, repack.records, repack.n_new,
                      &reserve);
     for (size_t i = 0; i < repack.n_old; i++)
-        node_drop(tree, &repack.old[i]->head);
+        yn_tree_drop(tree, &repack.old[i]->head);
     reserve_free(tree, &reserve);
     tree->live.count++;
     return YN_OK;
@@ -671,7 +678,7 @@ static enum yn_status repack_leaf(struct yn_tree *tree, struct yn_path *path,
     struct yn_node *old = &path->leaf->head;
     link_child(tree, path, path->depth, &leaf->head);
     path->leaf = leaf;
-    node_drop(tree, old);
+    yn_tree_drop(tree, old);
     return YN_OK;
 }
 
@@ -732,7 +739,7 @@ static void collapse_root(struct yn_tree *tree)
     struct yn_node *root = tree->live.root;
     while (root != NULL && root->level > 0 && root->n == 1) {
         tree->live.root = yn_as_inner(root)->child[0];
-        node_drop(tree, root);
+        yn_tree_drop(tree, root);
         root = tree->live.root;
     }
 }
@@ -742,7 +749,7 @@ static void remove_child(struct yn_tree *tree, struct yn_path *path)
 {
     int d = path->depth;
     while (d > 0 && path->inner[d - 1]->head.n == 1) {
-        node_drop(tree, &path->inner[d - 1]->head);
+        yn_tree_drop(tree, &path->inner[d - 1]->head);
         d--;
     }
     if (d == 0) {
@@ -799,8 +806,8 @@ static void merge_leaf(struct yn_tree *tree, struct yn_path *path)
         return;
     struct reserve none = {.n = 0};
     replace_children(tree, path, left, 2, repack.records, 1, &none);
-    node_drop(tree, &a->head);
-    node_drop(tree, &b->head);
+    yn_tree_drop(tree, &a->head);
+    yn_tree_drop(tree, &b->head);
 }
 
 /* Joins the inner node at `depth` with its right or left neighbour when both are small.
@@ -833,8 +840,24 @@ static void merge_inner(struct yn_tree *tree, struct yn_path *path, int depth)
     struct yn_path up = *path;
     up.depth = depth;
     replace_children(tree, &up, left, 2, &record, 1, &none);
-    node_drop(tree, &a->head);
-    node_drop(tree, &b->head);
+    yn_tree_drop(tree, &a->head);
+    yn_tree_drop(tree, &b->head);
+}
+
+/* Joins what has become small on the path, whose nodes are our own. */
+static void join_small(struct yn_tree *tree, struct yn_path *path)
+{
+    if (path->depth > 0)
+        merge_leaf(tree, path);
+    for (int d = path->depth - 1; d > 0; d--)
+        merge_inner(tree, path, d);
+    collapse_root(tree);
+}
+
+void yn_tree_tidy(struct yn_tree *tree, struct yn_path *path)
+{
+    if (own_path(tree, path))
+        join_small(tree, path);
 }
 
 enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path)
@@ -845,17 +868,13 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path)
     if (path->leaf->head.n == 1) {
         struct yn_node *old = &path->leaf->head;
         remove_child(tree, path);
-        node_drop(tree, old);
+        yn_tree_drop(tree, old);
         return YN_OK;
     }
     yn_leaf_remove(path->leaf, path->i);
     shrink_leaf(tree, path);
     note_change(path);
-    if (path->depth > 0)
-        merge_leaf(tree, path);
-    for (int d = path->depth - 1; d > 0; d--)
-        merge_inner(tree, path, d);
-    collapse_root(tree);
+    join_small(tree, path);
     return YN_OK;
 }
 

@@ -53,6 +53,10 @@ void yn_tree_init(struct yn_tree *tree, const struct yn_options *options);
 /* Drops every entry. What frozen views need stays. */
 void yn_tree_clear(struct yn_tree *tree);
 
+/* Takes a node, or the block of a long member, that the live tree no longer uses: frees
+ * it, or leaves it to the newest view, when that shows it. */
+void yn_tree_drop(struct yn_tree *tree, struct yn_node *node);
+
 /* Finds (key, member), or where it would be inserted. */
 void yn_tree_find(const struct yn_view *view, uint64_t key, struct yn_bytes member,
                   struct yn_path *out_path);
@@ -75,6 +79,21 @@ enum yn_status yn_tree_remove(struct yn_tree *tree, struct yn_path *path);
 /* Gives the entry at the path another score in place when it stays in its leaf, not at
  * its ends. Returns false, nothing changed, when that is not possible. */
 bool yn_tree_move(struct yn_tree *tree, struct yn_path *path, const struct yn_item *item);
+
+/* Joins the path's leaf, and the nodes above it, with their neighbours where both are
+ * small. For room only: without memory nothing happens. The path is stale afterwards. */
+void yn_tree_tidy(struct yn_tree *tree, struct yn_path *path);
+
+/*
+ * Removes the entries of ranks first .. first+n-1 (n > 0, in the tree) in two steps, see
+ * tree_cut.c. The first makes what will be left, shown by *out_left, and changes nothing:
+ * YN_OK or YN_ENOMEM. The second, which cannot fail, puts it in the tree's place and
+ * drops what was removed, long members included.
+ */
+enum yn_status yn_tree_cut_begin(struct yn_tree *tree, size_t first, size_t n,
+                                 struct yn_view *out_left);
+void yn_tree_cut_end(struct yn_tree *tree, size_t first, size_t n,
+                     const struct yn_view *left);
 
 /*
  * Finds entries with these keys, n (at most YN_AHEAD_MAX) of them side by side: each step
@@ -112,8 +131,21 @@ struct yn_builder *yn_builder_new(struct yn_tree *tree);
  * YN_EORDER. The member's bytes are read once more by the next call. */
 enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member,
                               double score);
+/* Adds the entries of another tree's leaf, which come next, as they lie there. What was
+ * added before and fills no leaf yet gets one that is smaller. */
+enum yn_status yn_builder_add_leaf(struct yn_builder *builder,
+                                   const struct yn_leaf *leaf);
+/* Adds the entries of ranks first .. first+n-1 of another tree's view, as many as there
+ * are. */
+enum yn_status yn_builder_add_range(struct yn_builder *builder,
+                                    const struct yn_view *view, size_t first, size_t n);
 enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */
 void yn_builder_free(struct yn_builder *builder);
+
+/* A leaf of n items, in a block of the size that leaves of this tree have (is_only: it is
+ * the only one); NULL: out of memory. The items must outlive the call only. */
+struct yn_leaf *yn_tree_leaf_new(struct yn_tree *tree, const struct yn_item *items,
+                                 size_t n, bool is_only);
 
 /* A block for a long member, in wire form; NULL: out of memory. */
 struct yn_long *yn_tree_long_new(struct yn_tree *tree, struct yn_bytes member);

@@ -417,6 +417,95 @@ enum yn_status yn_zset_remove(struct yn_zset *set, struct yn_bytes member,
     return YN_OK;
 }
 
+/* ---- removing many ---- */
+
+/* A set of which so many times more goes than stays gets a dictionary of the right size
+ * for the rest. */
+#define REBUILD_FACTOR 8
+
+/* Whether a tree is, or will be when its root is collapsed, a single leaf or nothing. */
+static bool is_small(const struct yn_view *view)
+{
+    const struct yn_node *node = view->root;
+    while (node != NULL && node->level > 0 && node->n == 1)
+        node = ((const struct yn_inner *)(const void *)node)->child[0];
+    return node == NULL || node->level == 0;
+}
+
+/* Takes the members of these ranks out of the dictionary. */
+static void unindex_range(struct yn_zset *set, size_t first, size_t n)
+{
+    struct yn_cursor cursor;
+    struct yn_entry entries[YN_AHEAD_MAX];
+    yn_cursor_seek(&cursor, &set->tree.live, first);
+    while (n > 0) {
+        size_t n_taken = n < YN_AHEAD_MAX ? n : YN_AHEAD_MAX;
+        for (size_t i = 0; i < n_taken; i++) {
+            entries[i] = yn_cursor_entry(&cursor);
+            yn_cursor_next(&cursor);
+        }
+        yn_dict_remove_many(set->dict, entries, n_taken);
+        n -= n_taken;
+    }
+}
+
+/* Makes the dictionary fit for what will be left when these ranks are gone. */
+static void unindex(struct yn_zset *set, size_t first, size_t n,
+                    const struct yn_view *left)
+{
+    struct yn_mem *mem = &set->tree.mem;
+    if (set->dict == NULL || is_small(left))
+        return; /* it goes, see adjust_dict */
+    if (n / REBUILD_FACTOR > left->count) {
+        struct yn_dict *dict = yn_dict_new(mem, set->seed, set->n_dicts);
+        if (dict != NULL && yn_dict_build(dict, mem, left) == YN_OK) {
+            set->n_dicts++;
+            yn_dict_free(mem, set->dict);
+            set->dict = dict;
+            return;
+        }
+        yn_dict_free(mem, dict);
+    }
+    unindex_range(set, first, n);
+}
+
+/* A single entry is removed from its leaf as it lies there, which costs half. */
+static enum yn_status remove_at(struct yn_zset *set, size_t rank, size_t *out_removed)
+{
+    struct yn_cursor cursor;
+    bool is_removed = false;
+    yn_cursor_seek(&cursor, &set->tree.live, rank);
+    enum yn_status status =
+        yn_zset_remove(set, yn_cursor_entry(&cursor).member, &is_removed);
+    if (out_removed != NULL)
+        *out_removed = is_removed;
+    return status;
+}
+
+enum yn_status yn_zset_remove_range(struct yn_zset *set, size_t first, size_t n,
+                                    size_t *out_removed)
+{
+    struct yn_tree *tree = &set->tree;
+    struct yn_view left;
+    size_t count = tree->live.count;
+    if (out_removed != NULL)
+        *out_removed = 0;
+    if (n == 0 || first >= count)
+        return YN_OK;
+    n = n < count - first ? n : count - first;
+    if (n == 1)
+        return remove_at(set, first, out_removed);
+    enum yn_status status = yn_tree_cut_begin(tree, first, n, &left);
+    if (status != YN_OK)
+        return status;
+    unindex(set, first, n, &left);
+    yn_tree_cut_end(tree, first, n, &left);
+    adjust_dict(set);
+    if (out_removed != NULL)
+        *out_removed = n;
+    return YN_OK;
+}
+
 /* ---- whole sets ---- */
 
 /* In a set of one leaf: whether a member occurs twice, by comparing all pairs. */
@@ -443,14 +532,27 @@ static enum yn_status index_members(struct yn_zset *set)
     return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
 }
 
-enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
-                              enum yn_status status, struct yn_zset **out_set)
+enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
+                                   enum yn_status status, struct yn_zset **out_set)
 {
     if (status == YN_OK)
         status = yn_builder_finish(builder);
     yn_builder_free(builder);
-    if (status == YN_OK)
-        status = index_members(set);
+    if (status != YN_OK) {
+        yn_zset_free(set);
+        return status;
+    }
+    *out_set = set;
+    return YN_OK;
+}
+
+enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
+                              enum yn_status status, struct yn_zset **out_set)
+{
+    status = yn_zset_finish_tree(set, builder, status, &set);
+    if (status != YN_OK)
+        return status;
+    status = index_members(set);
     if (status != YN_OK) {
         yn_zset_free(set);
         return status;

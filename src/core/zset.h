@@ -28,6 +28,10 @@ struct yn_zset {
 enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
                               enum yn_status status, struct yn_zset **out_set);
 
+/* The same without a dictionary: look-ups go through all leaves. */
+enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
+                                   enum yn_status status, struct yn_zset **out_set);
+
 /* Finds a member's place. */
 bool yn_zset_locate(const struct yn_zset *set, struct yn_bytes member,
                     struct yn_path *out_path);

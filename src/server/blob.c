@@ -1,5 +1,6 @@
 #include "server/blob.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,61 @@ struct host_blob *blob_new_taking(char *block, size_t block_len, struct yn_bytes
     if (blob != NULL)
         *blob = (struct host_blob){
             .n_holders = 1, .bytes = bytes, .block = block, .block_len = block_len};
+    return blob;
+}
+
+/* With some bytes to spare; without them when memory is short. */
+static char *take_block(size_t len, size_t *out_block_len)
+{
+    size_t spare = len / 4;
+    char *block = spare < PTRDIFF_MAX - len ? malloc(len + spare) : NULL;
+    *out_block_len = len + spare;
+    if (block == NULL) {
+        block = malloc(len);
+        *out_block_len = len;
+    }
+    return block;
+}
+
+struct host_blob *blob_new_growing(struct yn_bytes bytes, size_t len)
+{
+    size_t block_len;
+    char *block = take_block(len, &block_len);
+    if (block == NULL)
+        return NULL;
+    if (bytes.len > 0)
+        memcpy(block, bytes.data, bytes.len);
+    struct host_blob *blob =
+        blob_new_taking(block, block_len, (struct yn_bytes){block, len});
+    if (blob == NULL)
+        free(block);
+    return blob;
+}
+
+struct host_blob *blob_grow(struct host_blob *blob, size_t len)
+{
+    struct yn_bytes old = blob->bytes;
+    if (len < old.len)
+        len = old.len;
+    if (blob->n_holders > 1 || (blob->block == NULL && len > old.len)) {
+        struct host_blob *copy = blob_new_growing(old, len);
+        if (copy != NULL)
+            host_blob_drop(blob);
+        return copy;
+    }
+    size_t at = blob->block == NULL ? 0 : (size_t)(old.data - blob->block);
+    if (blob->block != NULL && len > blob->block_len - at) {
+        size_t block_len;
+        char *block = take_block(len, &block_len);
+        if (block == NULL)
+            return NULL;
+        memcpy(block, old.data, old.len);
+        free(blob->block);
+        blob->block = block;
+        blob->block_len = block_len;
+        blob->bytes.data = block;
+    }
+    blob->bytes.len = len;
     return blob;
 }
 

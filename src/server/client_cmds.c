@@ -6,9 +6,11 @@
 #include "cmd/cmd_args.h"
 #include "core/num.h"
 #include "resp/write.h"
+#include "server/blocking.h"
 #include "server/client_list.h"
 #include "server/commands.h"
 #include "server/host_server.h"
+#include "server/jobs.h"
 #include "server/server.h"
 
 static void reply_text(struct host *h, const struct yn_buf *text)
@@ -145,6 +147,42 @@ void client_setinfo(struct cmd_call *call)
     host_reply_status(call->host, "OK");
 }
 
+/* ---- clients that wait ---- */
+
+static struct conn *find_waiting(const struct loop *loop, int64_t id)
+{
+    for (const struct link *l = loop->conns.next; l != &loop->conns; l = l->next) {
+        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn->id == (uint64_t)id && conn->blocked.is_waiting)
+            return conn;
+    }
+    return NULL;
+}
+
+void client_unblock(struct cmd_call *call)
+{
+    int64_t id;
+    if (call->argc > 4) {
+        server_reply_subcommand_error(call, "ERR unknown subcommand or wrong number of "
+                                            "arguments for '%.*s'. Try CLIENT HELP.");
+        return;
+    }
+    bool is_error = call->argc == 4 && cmd_word_is(call->argv[3], "error");
+    if (call->argc == 4 && !is_error && !cmd_word_is(call->argv[3], "timeout")) {
+        host_reply_error(call->host,
+                         "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR");
+        return;
+    }
+    if (!yn_num_parse_int64(call->argv[2], &id)) {
+        host_reply_error(call->host, CMD_ERR_INTEGER);
+        return;
+    }
+    struct conn *conn = find_waiting(call->host->loop, id);
+    if (conn != NULL)
+        blocking_end(conn, is_error);
+    host_reply_integer(call->host, conn != NULL);
+}
+
 /* ---- switches ---- */
 
 void client_reply(struct cmd_call *call)
@@ -153,7 +191,7 @@ void client_reply(struct cmd_call *call)
     struct yn_bytes mode = call->argv[2];
     if (cmd_word_is(mode, "on")) {
         /* The answer to switching on is the first one that is sent again. */
-        call->host->out = &conn->out;
+        call->host->out = jobs_out(conn);
         conn->reply = CONN_REPLY_ON;
         host_reply_status(call->host, "OK");
     } else if (cmd_word_is(mode, "off")) {
@@ -189,33 +227,16 @@ void client_no_touch(struct cmd_call *call)
     set_switch_or_reply(call, &call->host->conn->is_no_touch);
 }
 
-/* Nobody is tracked before CLIENT TRACKING exists. */
-void client_trackinginfo(struct cmd_call *call)
-{
-    struct host *h = call->host;
-    host_reply_map(h, 3);
-    host_reply_bulk(h, (struct yn_bytes){"flags", 5});
-    host_reply_set(h, 1);
-    host_reply_bulk(h, (struct yn_bytes){"off", 3});
-    host_reply_bulk(h, (struct yn_bytes){"redirect", 8});
-    host_reply_integer(h, -1);
-    host_reply_bulk(h, (struct yn_bytes){"prefixes", 8});
-    host_reply_array(h, 0);
-}
-
-void client_getredir(struct cmd_call *call)
-{
-    host_reply_integer(call->host, -1);
-}
-
 void client_help(struct cmd_call *call)
 {
     static const char *const help[] = {
         "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
+        "CACHING <YES|NO>",
+        "    Say whether what the next command reads is tracked (OPTIN, OPTOUT).",
         "GETNAME",
         "    Return the name of this connection.",
         "GETREDIR",
-        "    Return the connection that this one's invalidations go to; -1: none.",
+        "    Return the number of the connection that invalidations go to.",
         "ID",
         "    Return the number of this connection.",
         "INFO",
@@ -239,8 +260,14 @@ void client_help(struct cmd_call *call)
         "    Tell the name or the version of the client's library.",
         "SETNAME <name>",
         "    Name this connection.",
+        "TRACKING <ON|OFF> [REDIRECT <id>] [BCAST] [PREFIX <prefix> ...] [OPTIN] [OPTOUT]",
+        "    [NOLOOP]",
+        "    Be told when keys that were read, or keys with a prefix, change.",
         "TRACKINGINFO",
-        "    Return how this connection's keys are tracked.",
+        "    Return the state of client-side caching of this connection.",
+        "UNBLOCK <id> [TIMEOUT|ERROR]",
+        "    End the waiting of a connection's command, as its timeout would, or with an",
+        "    error.",
         "UNPAUSE",
         "    End a pause.",
         "HELP",

@@ -16,15 +16,32 @@ static int fd_of(const struct conn *conn)
     return uv_fileno(&conn->io.handle, &fd) == 0 ? fd : -1;
 }
 
-static void flags_of(const struct conn *conn, char out[10])
+static size_t tracking_letters(const struct tracker *tracker, char *out)
+{
+    size_t n = 0;
+    if (tracker == NULL)
+        return 0;
+    out[n++] = 't';
+    if (tracking_is_broken(tracker))
+        out[n++] = 'R';
+    if ((tracking_flags(tracker) & TRACKING_BCAST) != 0)
+        out[n++] = 'B';
+    return n;
+}
+
+static void flags_of(const struct conn *conn, char out[16])
 {
     size_t n = 0;
     if (!list_is_empty(&conn->in_monitors))
         out[n++] = 'O';
     if (conn_n_subscriptions(conn) > 0)
         out[n++] = 'P';
-    if (conn->is_held)
+    if (conn->multi.is_open)
+        out[n++] = 'x';
+    if (conn->blocked.is_waiting || conn->is_held)
         out[n++] = 'b';
+    if (conn->watch.is_touched)
+        out[n++] = 'd';
     if (conn->closes_when_flushed)
         out[n++] = 'c';
     if (conn->is_unix)
@@ -33,6 +50,7 @@ static void flags_of(const struct conn *conn, char out[10])
         out[n++] = 'e';
     if (conn->is_no_touch)
         out[n++] = 'T';
+    n += tracking_letters(conn->tracking.tracker, out + n);
     if (n == 0)
         out[n++] = 'N';
     out[n] = '\0';
@@ -41,18 +59,19 @@ static void flags_of(const struct conn *conn, char out[10])
 void client_list_append(const struct conn *conn, struct yn_buf *out)
 {
     uint64_t now_ns = conn->loop->mono_ns;
-    char flags[10];
+    char flags[16];
     char text[1024];
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
     size_t total = conn_memory(conn);
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
-        "psub=%zu ssub=0 multi=-1 watch=0 qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
+        "psub=%zu ssub=%zu multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
-        "redir=-1 resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
+        "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
         (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
         text_or_empty(conn->name),
@@ -61,10 +80,13 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
                                  ? (now_ns - conn->active_ns) / 1000000000u
                                  : 0),
         flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
-        conn->subscriptions[PUBSUB_PATTERN].n, conn->in.len, conn->in.cap - conn->in.len,
-        conn->out.cap, conn->out.len, output, output, total, conn->is_reading ? "r" : "",
+        conn->subscriptions[PUBSUB_PATTERN].n, conn->subscriptions[PUBSUB_SHARD].n,
+        conn->multi.is_open ? (int)conn->multi.n : -1, conn->watch.n, conn->in.len,
+        conn->in.cap - conn->in.len, waiting, conn->multi.n_bytes, conn->out.cap,
+        conn->out.len, output, output, total, conn->is_reading ? "r" : "",
         conn->is_writing ? "w" : "",
-        conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->resp,
+        conn->last_spec != NULL ? conn->last_spec->name : "NULL",
+        (long long)tracking_redirect_id(&conn->tracking), conn->resp,
         text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
         (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,
         (unsigned long long)conn->n_commands);

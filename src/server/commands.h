@@ -8,7 +8,7 @@
 
 /* Ended by a NULL name. */
 extern const struct cmd_spec connection_table[], server_table[], pubsub_table[],
-    inspect_table[];
+    transaction_table[], inspect_table[];
 
 /* What many of them have in common. */
 #define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
@@ -51,10 +51,9 @@ void client_setname(struct cmd_call *call);
 void client_getname(struct cmd_call *call);
 void client_setinfo(struct cmd_call *call);
 void client_kill(struct cmd_call *call);
+void client_unblock(struct cmd_call *call);
 void client_reply(struct cmd_call *call);
 void client_no_evict(struct cmd_call *call);
-void client_trackinginfo(struct cmd_call *call);
-void client_getredir(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
 void client_help(struct cmd_call *call);
 
@@ -97,6 +96,17 @@ void lolwut_cmd(struct cmd_call *call);
 
 /* debug_cmds.c */
 void debug_cmd(struct cmd_call *call);
+/* tracking_cmds.c */
+void client_tracking(struct cmd_call *call);
+void client_caching(struct cmd_call *call);
+void client_getredir(struct cmd_call *call);
+void client_trackinginfo(struct cmd_call *call);
+/* multi.c */
+void multi_multi(struct cmd_call *call);
+void multi_exec(struct cmd_call *call);
+void multi_discard(struct cmd_call *call);
+void multi_watch(struct cmd_call *call);
+void multi_unwatch(struct cmd_call *call);
 
 /* config_cmds.c */
 void config_cmd_get(struct cmd_call *call);
@@ -113,10 +123,15 @@ void pubsub_subscribe(struct cmd_call *call);
 void pubsub_unsubscribe(struct cmd_call *call);
 void pubsub_psubscribe(struct cmd_call *call);
 void pubsub_punsubscribe(struct cmd_call *call);
+void pubsub_ssubscribe(struct cmd_call *call);
+void pubsub_sunsubscribe(struct cmd_call *call);
 void pubsub_publish_cmd(struct cmd_call *call);
+void pubsub_spublish(struct cmd_call *call);
 void pubsub_channels(struct cmd_call *call);
 void pubsub_numsub(struct cmd_call *call);
 void pubsub_numpat(struct cmd_call *call);
+void pubsub_shardchannels(struct cmd_call *call);
+void pubsub_shardnumsub(struct cmd_call *call);
 void pubsub_help(struct cmd_call *call);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/num.h"
 #include "resp/request.h"
 #include "server/log.h"
+#include "server/notify.h"
 
 enum kind {
     KIND_BOOL,
@@ -21,6 +22,7 @@ enum kind {
     KIND_STRING,
     KIND_WORDS,  /* a string of several words */
     KIND_LIMITS, /* client-output-buffer-limit */
+    KIND_EVENTS, /* notify-keyspace-events */
 };
 
 struct choice {
@@ -138,6 +140,10 @@ static const struct config_option options[] = {
     {"zset-max-listpack-entries", KIND_INT, true, "128", AT(zset_max_listpack_entries), 0,
      INT64_MAX, NULL, NULL},
     {"zset-max-listpack-value", KIND_MEMORY, true, "64", AT(zset_max_listpack_value), 0,
+     INT64_MAX, NULL, NULL},
+    {"notify-keyspace-events", KIND_EVENTS, true, "", AT(notify_classes), 0, 0, NULL,
+     NULL},
+    {"tracking-table-max-keys", KIND_INT, true, "1000000", AT(tracking_table_max_keys), 0,
      INT64_MAX, NULL, NULL},
     {"enable-debug-command", KIND_CHOICE, false, "local", AT(enable_debug_command), 0, 0,
      debug_modes, NULL},
@@ -303,6 +309,10 @@ static bool parse_number(const struct config_option *option, struct yn_bytes tex
         if (!parse_choice(booleans, text, out_value))
             return fail(error, "argument must be 'yes' or 'no'");
         return true;
+    case KIND_EVENTS:
+        if (!notify_parse(text, out_value))
+            return fail(error, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
+        return true;
     default:
         if (!parse_choice(option->choices, text, out_value)) {
             char names[128];
@@ -440,6 +450,8 @@ void config_get(const struct config *config, const struct config_option *option,
         yn_buf_append_text(out, *(char *const *)place);
     } else if (option->kind == KIND_LIMITS) {
         append_limits(place, out);
+    } else if (option->kind == KIND_EVENTS) {
+        notify_format(*(const int64_t *)place, out);
     } else if (option->kind == KIND_BOOL) {
         yn_buf_append_text(out, *(const bool *)place ? "yes" : "no");
     } else if (option->kind == KIND_CHOICE) {
@@ -476,6 +488,9 @@ static void describe(const struct config_option *option, char *out, size_t size)
     case KIND_CHOICE:
         list_choices(option->choices, names, sizeof names);
         snprintf(out, size, "one of %s", names);
+        break;
+    case KIND_EVENTS:
+        snprintf(out, size, "letters among Ag$lshzxeKEtmdn");
         break;
     case KIND_LIMITS:
         snprintf(out, size,

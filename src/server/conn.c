@@ -9,9 +9,9 @@
  * of them (half a request) is copied into conn->in. The reply grows in a buffer lent
  * by the loop; only what the kernel does not take stays with the connection.
  *
- * A huge argument is read where it will stay: conn->in gets room for exactly all of it,
- * and the value takes the block over (conn_may_take_in). Until it is complete nobody
- * looks at its bytes.
+ * A huge argument is read where it will stay: conn->in gets room for all of it and for a
+ * few words behind it, and the value takes the block over (conn_may_take_in). Until it is
+ * complete nobody looks at its bytes.
  */
 #include "server/conn.h"
 
@@ -21,7 +21,9 @@
 
 #include "resp/write.h"
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/dispatch.h"
+#include "server/jobs.h"
 #include "server/log.h"
 #include "server/monitor.h"
 #include "server/pause.h"
@@ -34,8 +36,12 @@
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
 #define ITERATION_NS ((uint64_t)500 * 1000)
+/* A client whose command waits for a key is read from up to here, to see it hang up. */
+#define WAITING_IN_MAX ((size_t)1024 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
+/* Room behind a huge argument, for the words that follow it in its request. */
+#define TAIL_ROOM ((size_t)1024)
 /* A buffer larger than this is given back when it is empty. */
 #define KEEP_CAP ((size_t)256 * 1024)
 #define LINGER_NS ((uint64_t)1000 * 1000 * 1000)
@@ -64,6 +70,10 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
     list_init(&conn->in_monitors);
+    list_init(&conn->tracking.redirected);
+    list_init(&conn->jobs);
+    watch_client_init(&conn->watch);
+    blocked_client_init(&conn->blocked);
     yn_request_init(&conn->request);
     yn_buf_init(&conn->in);
     yn_buf_init(&conn->writing);
@@ -91,16 +101,25 @@ static void on_closed(uv_handle_t *handle)
     free(conn);
 }
 
+/* Ends what others have to do with the connection. */
+static void withdraw(struct conn *conn)
+{
+    pubsub_forget(&conn->loop->server->pubsub, conn);
+    tracking_forget(&conn->loop->server->tracking, conn);
+    monitor_remove(conn);
+    pause_release(conn);
+    multi_reset(conn);
+    blocking_forget(conn);
+}
+
 void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
     conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
-    pubsub_forget(&conn->loop->server->pubsub, conn);
-    monitor_remove(conn);
-    pause_release(conn);
-    dispatch_drop_job(conn);
+    withdraw(conn);
+    jobs_drop(conn);
     conn->loop->n_conns--;
     uv_close(&conn->io.handle, on_closed);
 }
@@ -152,8 +171,7 @@ static void linger(struct conn *conn)
     }
     conn->state = CONN_LINGERING;
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
-    pubsub_forget(&conn->loop->server->pubsub, conn);
-    monitor_remove(conn);
+    withdraw(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -165,18 +183,23 @@ static void linger(struct conn *conn)
 
 size_t conn_queued(const struct conn *conn)
 {
-    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len;
+    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len +
+           conn->jobs_bytes;
 }
 
 size_t conn_memory(const struct conn *conn)
 {
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
     return sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
-           conn->writing.cap;
+           conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
 }
 
 size_t conn_n_subscriptions(const struct conn *conn)
 {
-    return conn->subscriptions[PUBSUB_CHANNEL].n + conn->subscriptions[PUBSUB_PATTERN].n;
+    size_t n = 0;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        n += conn->subscriptions[kind].n;
+    return n;
 }
 
 enum config_class conn_class(const struct conn *conn)
@@ -192,8 +215,7 @@ static void kill_counted(struct conn *conn, const char *reason, uint64_t *count)
     conn_kill(conn, reason);
 }
 
-/* Kills the connection if it holds more output than its class may. */
-static void check_output_limit(struct conn *conn)
+void conn_check_output(struct conn *conn)
 {
     const struct config_output_limit *limit =
         &conn->loop->server->config.output_limits[conn_class(conn)];
@@ -241,7 +263,7 @@ static void give_back(struct conn *conn, struct yn_buf *buf)
 
 static void merge_push(struct conn *conn)
 {
-    if (conn->push.len == 0 || conn->job != NULL)
+    if (conn->push.len == 0 || jobs_are_pending(conn))
         return;
     yn_buf_append(&conn->out, conn->push.data, conn->push.len);
     yn_buf_reset(&conn->push, 4096);
@@ -259,7 +281,7 @@ void conn_pushed(struct conn *conn)
     yn_buf_reset(&conn->loop->scrap, KEEP_CAP);
     if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
         return;
-    check_output_limit(conn);
+    conn_check_output(conn);
     if (!conn->is_running)
         loop_wake(conn->loop, conn);
 }
@@ -317,9 +339,9 @@ static void flush(struct conn *conn)
 
 static bool can_execute(const struct conn *conn)
 {
-    return conn->job == NULL && !conn->is_held && !conn->closes_when_flushed &&
-           conn->kill_reason == NULL && conn->state == CONN_OPEN &&
-           conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+    return !jobs_are_pending(conn) && !conn->blocked.is_waiting && !conn->is_held &&
+           !conn->closes_when_flushed && conn->kill_reason == NULL &&
+           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)
@@ -387,7 +409,7 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
     for (; i < batch->n; i++) {
         struct yn_request *request = &batch->request[i];
-        if (i > 0 && (is_stale || has_to_wait(conn, slice_end_ns)))
+        if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
             const struct yn_bytes *argv = yn_request_argv(request, data + at);
@@ -413,7 +435,7 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
     size_t at = 0;
     conn->has_more = false;
     while (at < len) {
-        if (has_to_wait(conn, slice_end_ns)) {
+        if (conn->is_in_taken || has_to_wait(conn, slice_end_ns)) {
             note_waiting(conn);
             break;
         }
@@ -433,8 +455,19 @@ bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes)
 {
     const struct yn_buf *in = &conn->in;
     return !conn->is_in_taken && bytes.len >= BLOB_LEN_MIN && in->len > bytes.len &&
-           bytes.data + bytes.len + 2 == in->data + in->len &&
+           bytes.data > in->data && bytes.data + bytes.len < in->data + in->len &&
            in->cap - bytes.len <= bytes.len / 8;
+}
+
+/* The block belongs to a value now: what follows the request in it moves out. The value
+ * is still there, since the command that took the block was the last one to run. */
+static void leave_block(struct conn *conn, size_t used)
+{
+    struct yn_buf rest;
+    yn_buf_init(&rest);
+    yn_buf_append(&rest, conn->in.data + used, conn->in.len - used);
+    conn->in = rest;
+    conn->is_in_taken = false;
 }
 
 static void execute_buffered(struct conn *conn)
@@ -449,8 +482,7 @@ static void execute_buffered(struct conn *conn)
     }
     size_t used = execute(conn, conn->in.data, conn->in.len);
     if (conn->is_in_taken) {
-        conn->is_in_taken = false;
-        yn_buf_init(&conn->in);
+        leave_block(conn, used);
         return;
     }
     yn_buf_consume(&conn->in, used);
@@ -475,23 +507,25 @@ static void set_reading(struct conn *conn, bool wanted)
 static void settle(struct conn *conn)
 {
     size_t queued = conn_queued(conn);
-    bool is_idle = conn->job == NULL && queued == 0;
+    bool has_job = jobs_are_pending(conn);
+    bool is_idle = !has_job && queued == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);
         return;
     }
-    if (conn->has_ended && is_idle && !conn->has_more) {
+    bool waits = conn->blocked.is_waiting || conn->is_held;
+    if (conn->has_ended && is_idle && (waits || !conn->has_more)) {
         conn_close(conn);
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on = conn->job != NULL
-                       ? !conn->is_writing
-                       : conn->has_more && !conn->is_held && queued < OUT_HIGH;
+    bool goes_on =
+        has_job ? !conn->is_writing : conn->has_more && !waits && queued < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    set_reading(conn, conn->job == NULL && !conn->has_more && queued < OUT_HIGH &&
-                          !conn->has_ended && !conn->closes_when_flushed);
+    bool can_take_more = waits ? conn->in.len < WAITING_IN_MAX
+                               : !has_job && !conn->has_more && queued < OUT_HIGH;
+    set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
 }
 
 static void end_turn(struct conn *conn)
@@ -501,7 +535,7 @@ static void end_turn(struct conn *conn)
     if (conn->state == CONN_OPEN && conn->kill_reason == NULL) {
         flush(conn);
         if (conn->state == CONN_OPEN)
-            check_output_limit(conn);
+            conn_check_output(conn);
     }
     if (conn->kill_reason != NULL && conn->state == CONN_OPEN) {
         log_warning("client %s (id %llu) closed: %s", conn->address,
@@ -520,8 +554,8 @@ void conn_turn(struct conn *conn)
         return;
     loop_update_clock(conn->loop);
     borrow_out(conn);
-    if (conn->job != NULL && !conn->is_writing && conn->kill_reason == NULL)
-        dispatch_step_job(conn);
+    if (jobs_are_pending(conn) && !conn->is_writing && conn->kill_reason == NULL)
+        dispatch_step_jobs(conn);
     merge_push(conn);
     execute_buffered(conn);
     end_turn(conn);
@@ -538,10 +572,14 @@ static size_t read_room(const struct conn *conn)
 {
     size_t have = conn->in.len;
     size_t need = conn->request.need;
+    bool is_huge = need >= BLOB_LEN_MIN;
+    /* behind a huge argument its words, at first in its block */
+    if (have >= BLOB_LEN_MIN && have < conn->in.cap && need <= conn->in.cap)
+        return need > have ? need - have : conn->in.cap - have;
     if (need <= have + READ_ROOM)
-        return need > have && need >= BLOB_LEN_MIN ? need - have : READ_ROOM;
+        return need > have && is_huge ? need - have + TAIL_ROOM : READ_ROOM;
     if (have >= need / 16)
-        return need - have;
+        return need - have + TAIL_ROOM;
     return have > READ_ROOM ? have : READ_ROOM;
 }
 
@@ -552,7 +590,7 @@ static void reuse_block(struct conn *conn)
     size_t cap;
     if (conn->request.need < BLOB_LEN_MIN || conn->request.need <= in->cap)
         return;
-    char *block = blob_reuse(conn->request.need, &cap);
+    char *block = blob_reuse(conn->request.need + TAIL_ROOM, &cap);
     if (block == NULL)
         return;
     memcpy(block, in->data, in->len);
@@ -585,7 +623,7 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
 /* The client has ended its side, or the connection is broken. */
 static void on_end(struct conn *conn, int error)
 {
-    if (error == UV_EOF && conn->state == CONN_OPEN) {
+    if (error == UV_EOF && conn->state == CONN_OPEN && !conn->blocked.is_waiting) {
         /* What it has sent is still answered. */
         conn->has_ended = true;
         conn_turn(conn);
@@ -620,6 +658,8 @@ static void check_query_limit(struct conn *conn)
     if (conn->in.len > limit || conn->request.need > limit)
         kill_counted(conn, "its request passes client-query-buffer-limit",
                      &conn->loop->stats.query_limit_kills);
+    else if (conn->multi.n_bytes > limit)
+        conn_kill(conn, "its transaction passes client-query-buffer-limit");
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -676,13 +716,13 @@ void conn_visit(struct conn *conn)
     uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
     uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn_n_subscriptions(conn) == 0) {
+        conn_n_subscriptions(conn) == 0 && !conn->blocked.is_waiting) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);
         return;
     }
-    check_output_limit(conn);
+    conn_check_output(conn);
     if (conn->in.len == 0 && conn->in.cap > 0 && idle_ns > IDLE_SHRINK_NS)
         yn_buf_clear(&conn->in);
 }
@@ -691,6 +731,8 @@ void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
     monitor_remove(conn);
+    tracking_stop(&conn->loop->server->tracking, conn);
+    multi_reset(conn);
     free(conn->name);
     conn->name = NULL;
     conn->db = 0;

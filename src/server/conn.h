@@ -4,9 +4,10 @@
  * A connection has turns (conn_turn): when bytes have come, when a write has been taken
  * by the kernel, or when it asked for one (loop_wake). In a turn it goes on with its
  * job, runs commands, and writes what has gathered. What stops it from running
- * commands is one of: no complete command, a job under way, too much output that the
- * client has not read yet, or its slice of time is over. While it cannot run commands, it
- * does not read: the kernel's buffers push back on the client.
+ * commands is one of: no complete command, a reply under way, a command that waits for a
+ * key, too much output that the client has not read yet, or its slice of time is over.
+ * While it cannot run commands, it does not read: the kernel's buffers push back on the
+ * client.
  *
  * Everything here runs on the thread of the connection's loop.
  */
@@ -18,9 +19,13 @@
 #include "cmd/cmd.h"
 #include "core/buf.h"
 #include "resp/request.h"
+#include "server/blocked.h"
 #include "server/config.h"
 #include "server/list.h"
+#include "server/multi.h"
 #include "server/pubsub.h"
+#include "server/tracking.h"
+#include "server/watch.h"
 
 struct loop;
 
@@ -70,11 +75,19 @@ struct conn {
     const char *kill_reason; /* to be closed at its next turn, for this */
     uint64_t over_soft_since_ns;
 
-    /* a command whose reply is under way */
-    struct cmd_job *job;
-    struct cmd_arena *job_arena; /* what the job's command took */
-    bool job_is_fixed17;         /* coordinate-format when the command ran */
-    bool is_running;             /* a command of this connection is on the stack */
+    /* replies under way (jobs.h), and bytes of replies that wait behind them */
+    struct link jobs;
+    size_t jobs_bytes;
+    bool is_running; /* a command of this connection is on the stack */
+
+    /* a transaction */
+    struct multi multi;
+    struct watch_client watch;
+
+    /* a command that waits for a key (blocking.h) */
+    struct blocked_client blocked;
+    struct request_copy *waiting;
+    bool waits_quietly; /* its reply is not wanted */
 
     /* the session */
     uint64_t id;
@@ -85,6 +98,7 @@ struct conn {
     bool is_no_evict, is_no_touch;
     char *name, *lib_name, *lib_ver; /* NULL or not empty */
     struct pubsub_list subscriptions[PUBSUB_KINDS];
+    struct tracking_client tracking;
 
     /* for CLIENT LIST and timeouts */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
@@ -116,8 +130,8 @@ struct yn_buf *conn_push(struct conn *conn);
 void conn_pushed(struct conn *conn);
 
 /* Whether these bytes, an argument of the command that runs, may keep the block of
- * conn->in for themselves: they fill it nearly, and nothing comes after their request.
- * Who does keep it sets is_in_taken. */
+ * conn->in for themselves: they fill it nearly. Who does keep it sets is_in_taken: then
+ * the bytes must stay at least until the command has returned. */
 bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes);
 
 size_t conn_n_subscriptions(const struct conn *conn);
@@ -126,7 +140,10 @@ enum config_class conn_class(const struct conn *conn);
 size_t conn_queued(const struct conn *conn);
 /* Bytes that the connection holds: itself and its buffers. */
 size_t conn_memory(const struct conn *conn);
-/* Ends what RESET ends: subscriptions, name, database, protocol, authentication. */
+/* Kills the connection if it holds more output than its class may. */
+void conn_check_output(struct conn *conn);
+/* Ends what RESET ends: subscriptions, transaction, name, database, protocol,
+ * authentication. */
 void conn_reset_session(struct conn *conn);
 
 #endif

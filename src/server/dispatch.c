@@ -6,8 +6,10 @@
 
 #include "cmd/cmd_geo.h"
 #include "resp/write.h"
+#include "server/blocking.h"
 #include "server/commands.h"
 #include "server/host_server.h"
+#include "server/jobs.h"
 #include "server/log.h"
 #include "server/monitor.h"
 #include "server/redact.h"
@@ -16,20 +18,6 @@
 /* With more arguments no command is brief. */
 #define BRIEF_ARGS_MAX 16
 #define ATTACK_LOG_INTERVAL_NS ((uint64_t)10 * 1000 * 1000 * 1000)
-
-static struct host begin(struct conn *conn, struct yn_buf *out)
-{
-    struct server *server = conn->loop->server;
-    return (struct host){
-        .loop = conn->loop,
-        .conn = conn,
-        .keyspace = server->databases[conn->db],
-        .out = out,
-        .resp = conn->resp,
-        .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
-        .now_ms = loop_now_ms(conn->loop),
-    };
-}
 
 /* A web page can make a browser send a request to this port: its first line or a header
  * would be run as commands. Nobody else sends these words. */
@@ -64,94 +52,55 @@ static bool is_allowed_subscribed(const struct cmd_spec *spec)
 {
     return spec->run == server_ping || spec->run == pubsub_subscribe ||
            spec->run == pubsub_unsubscribe || spec->run == pubsub_psubscribe ||
-           spec->run == pubsub_punsubscribe || spec->run == session_quit ||
+           spec->run == pubsub_punsubscribe || spec->run == pubsub_ssubscribe ||
+           spec->run == pubsub_sunsubscribe || spec->run == session_quit ||
            spec->run == session_reset;
 }
 
-static bool allowed_or_reply(const struct cmd_call *call, struct conn *conn)
+#define REFUSAL_MAX 200
+
+static const char *refusal_of_subscriber(const struct cmd_spec *spec, char *text)
+{
+    snprintf(text, REFUSAL_MAX,
+             "ERR Can't execute '%.60s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / "
+             "QUIT / RESET are allowed in this context",
+             spec->name);
+    return text;
+}
+
+/* Whether the command is refused while there is too much in memory. A transaction's queue
+ * takes memory whatever is queued; to end one must always be possible, unless what is
+ * queued is refused itself. */
+static bool is_memory_needed(const struct conn *conn, const struct cmd_spec *spec)
+{
+    if (spec->run == multi_exec)
+        return (conn->multi.flags & CMD_DENYOOM) != 0;
+    if (conn->multi.is_open && spec->run != multi_discard && spec->run != session_quit &&
+        spec->run != session_reset)
+        return true;
+    return (spec->flags & CMD_DENYOOM) != 0;
+}
+
+/* Why the command may not run now, or be queued; NULL: it may. text: REFUSAL_MAX bytes
+ * that may hold the reason. */
+static const char *refusal_of(const struct conn *conn, const struct cmd_spec *spec,
+                              char *text)
 {
     struct server *server = conn->loop->server;
-    const struct cmd_spec *spec = call->spec;
     if (!conn->is_authenticated && server->config.requirepass[0] != '\0' &&
-        (spec->flags & CMD_NO_AUTH) == 0) {
-        host_reply_error(call->host, "NOAUTH Authentication required.");
-        return false;
-    }
-    if (server->is_over_memory && (spec->flags & CMD_DENYOOM) != 0 &&
-        server_check_memory(server)) {
-        host_reply_error(call->host, CMD_ERR_OOM);
-        return false;
-    }
-    if (conn->resp == 2 && conn_n_subscriptions(conn) > 0 &&
-        !is_allowed_subscribed(spec)) {
-        char text[200];
-        snprintf(
-            text, sizeof text,
-            "ERR Can't execute '%.60s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / "
-            "QUIT / RESET are allowed in this context",
-            spec->name);
-        host_reply_error(call->host, text);
-        return false;
-    }
-    return true;
+        (spec->flags & CMD_NO_AUTH) == 0)
+        return "NOAUTH Authentication required.";
+    if (conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0)
+        return "ERR Command not allowed inside a transaction";
+    if (server->is_over_memory && is_memory_needed(conn, spec) &&
+        server_check_memory(server))
+        return CMD_ERR_OOM;
+    if (conn->resp == 2 && conn_n_subscriptions(conn) > 0 && !is_allowed_subscribed(spec))
+        return refusal_of_subscriber(spec, text);
+    return NULL;
 }
 
-/* ---- jobs ---- */
-
-static void run_to_end(struct cmd_job *job, struct host *h)
-{
-    while (!job->step(job, h, DISPATCH_CHUNK))
-        continue;
-    job->free(job);
-}
-
-/* Runs a job that fits into one chunk; keeps a larger one with the connection. */
-static void start_job(struct conn *conn, struct host *h, struct cmd_job *job)
-{
-    struct loop *loop = conn->loop;
-    if (h->out == &loop->scrap) { /* nobody wants the answer */
-        job->free(job);
-        return;
-    }
-    if (job->step(job, h, DISPATCH_CHUNK)) {
-        job->free(job);
-        return;
-    }
-    /* The job goes on using what its command took from the arena. */
-    struct cmd_arena *fresh = cmd_arena_new();
-    if (fresh == NULL || !job->hold(job)) {
-        cmd_arena_free(fresh);
-        run_to_end(job, h);
-        return;
-    }
-    conn->job = job;
-    conn->job_arena = loop->arena;
-    conn->job_is_fixed17 = h->is_fixed17;
-    loop->arena = fresh;
-}
-
-void dispatch_drop_job(struct conn *conn)
-{
-    if (conn->job == NULL)
-        return;
-    conn->job->free(conn->job);
-    conn->job = NULL;
-    cmd_arena_free(conn->job_arena);
-    conn->job_arena = NULL;
-}
-
-void dispatch_step_job(struct conn *conn)
-{
-    uint64_t began_ns = conn->loop->mono_ns;
-    struct host host = begin(conn, &conn->out);
-    host.is_fixed17 = conn->job_is_fixed17; /* one reply, one format */
-    if (conn->job->step(conn->job, &host, DISPATCH_CHUNK))
-        dispatch_drop_job(conn);
-    stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=
-        loop_update_mono(conn->loop) - began_ns;
-}
-
-/* ---- one request ---- */
+/* ---- time ---- */
 
 /* Commands that take about as long as a look at the clock, or a few times as long. */
 static bool is_brief(const struct cmd_call *call)
@@ -239,16 +188,13 @@ void dispatch_configure(struct loop *loop)
         loop->has_monitors || loop->notable_ns < TIMED_TOGETHER_US * UINT64_C(1000);
 }
 
-static void count_call(struct conn *conn, const struct cmd_call *call, bool has_run)
+static void count_call(const struct cmd_call *call)
 {
+    struct conn *conn = call->host->conn;
     struct loop *loop = conn->loop;
     struct stats_command *c = stats_command_of(&loop->stats, call->spec);
-    if (!has_run) {
-        c->rejected++;
+    if (loop->untimed.spec != call->spec) /* of EXEC's commands */
         dispatch_settle_time(loop);
-        loop_update_mono(loop);
-        return;
-    }
     c->calls++;
     c->failed += call->host->n_errors > 0;
     struct loop_untimed run = {.spec = call->spec,
@@ -264,6 +210,14 @@ static void count_call(struct conn *conn, const struct cmd_call *call, bool has_
     loop->untimed = (struct loop_untimed){.n = 0};
 }
 
+/* The time of a command that begins to wait; it is a call when it has an answer. */
+static void count_wait(struct loop *loop, const struct cmd_spec *spec)
+{
+    uint64_t began_ns = loop->mono_ns;
+    stats_command_of(&loop->stats, spec)->time_ns += loop_update_mono(loop) - began_ns;
+    loop->untimed = (struct loop_untimed){.n = 0};
+}
+
 /* A command that is known, but not with these arguments, has been refused. */
 static void count_misuse(struct loop *loop, const struct cmd_call *call)
 {
@@ -274,29 +228,114 @@ static void count_misuse(struct loop *loop, const struct cmd_call *call)
         stats_command_of(&loop->stats, spec)->rejected++;
 }
 
-static void run_call(struct conn *conn, struct cmd_call *call)
+/* Client-side caching: remembers the keys that the command has read. */
+static void note_reads(struct conn *conn, const struct cmd_call *call)
 {
-    struct loop *loop = conn->loop;
-    loop->stats.commands++;
-    conn->n_commands++;
-    const struct cmd_spec *spec = cmd_lookup_or_reply(call);
-    if (loop->untimed.spec != spec)
-        dispatch_settle_time(loop);
-    if (spec == NULL) {
-        count_misuse(loop, call);
-        loop_update_mono(loop);
+    struct tracker *tracker = conn->tracking.tracker;
+    struct server *server = conn->loop->server;
+    if ((call->spec->flags & CMD_READONLY) == 0 || !tracking_wants_reads(tracker))
+        return;
+    size_t n = cmd_keys_of(call->spec, call->argc, call->argv, NULL, 0);
+    size_t *index = cmd_arena_take(call->arena, (n + 1) * sizeof *index);
+    if (index == NULL) { /* it must not keep what it has read */
+        tracking_note_flush(&server->tracking);
         return;
     }
-    call->spec = spec;
-    conn->last_spec = spec;
-    bool has_run = allowed_or_reply(call, conn);
-    if (has_run)
-        spec->run(call);
+    cmd_keys_of(call->spec, call->argc, call->argv, index, n);
+    for (size_t i = 0; i < n; i++)
+        tracking_note_read(&server->tracking, tracker, call->argv[index[i]],
+                           (size_t)server->config.tracking_table_max_keys);
+}
+
+/* CLIENT CACHING holds for one command that is not CLIENT's, or for one transaction. */
+static bool ends_caching(const struct cmd_call *call)
+{
+    return !call->host->is_in_exec && !call->host->conn->multi.is_open &&
+           strncmp(call->spec->name, "client|", 7) != 0;
+}
+
+/* ---- running ---- */
+
+/* Runs a command that has passed the checks; again, if it has waited. */
+static void perform(struct cmd_call *call, bool is_again)
+{
+    struct loop *loop = call->host->loop;
+    loop->stats.commands++;
+    if (loop->untimed.spec != call->spec)
+        dispatch_settle_time(loop);
+    call->spec->run(call);
+    if (loop->has_monitors && !is_again)
+        monitor_feed(call->host->conn, call);
+    if (call->block.wanted && blocking_wait_or_reply(call)) {
+        count_wait(loop, call->spec);
+        return;
+    }
+    if (call->host->conn->tracking.tracker != NULL) {
+        note_reads(call->host->conn, call);
+        if (ends_caching(call))
+            tracking_set_caching(call->host->conn->tracking.tracker, false);
+    }
     if (call->job != NULL)
-        start_job(conn, call->host, call->job);
-    count_call(conn, call, has_run);
-    if (has_run && loop->has_monitors)
-        monitor_feed(conn, call);
+        jobs_start(call->host, call->job);
+    count_call(call);
+}
+
+/* Answers a command that may not run. */
+static void refuse(struct conn *conn, struct cmd_call *call, const char *reason)
+{
+    stats_command_of(&conn->loop->stats, call->spec)->rejected++;
+    if (call->spec->run == multi_exec)
+        multi_abort(conn, call->host, reason);
+    else
+        host_reply_error(call->host, reason);
+    multi_note_failure(&conn->multi);
+}
+
+static void queue(struct conn *conn, struct cmd_call *call)
+{
+    if (multi_queue(&conn->multi, call->spec, call->argc, call->argv)) {
+        host_reply_status(call->host, "QUEUED");
+        return;
+    }
+    host_reply_error(call->host, CMD_ERR_NOMEM);
+    multi_note_failure(&conn->multi);
+}
+
+/* Finds the command and checks the number of arguments. */
+static bool find_or_reply(struct conn *conn, struct cmd_call *call)
+{
+    if (call->spec != NULL && call->spec->run == multi_exec && call->argc > 1) {
+        multi_abort(conn, call->host, "wrong number of arguments for 'exec' command");
+        return false;
+    }
+    const struct cmd_spec *spec = cmd_lookup_or_reply(call);
+    if (spec == NULL) {
+        count_misuse(conn->loop, call);
+        multi_note_failure(&conn->multi);
+        return false;
+    }
+    call->spec = conn->last_spec = spec;
+    return true;
+}
+
+/* A request goes one of three ways: it is refused, queued, or run. */
+static void take_call(struct conn *conn, struct cmd_call *call)
+{
+    char text[REFUSAL_MAX];
+    conn->n_commands++;
+    if (find_or_reply(conn, call)) {
+        const char *refusal = refusal_of(conn, call->spec, text);
+        if (refusal == NULL && (!conn->multi.is_open || multi_runs_at_once(call->spec))) {
+            perform(call, false);
+            return;
+        }
+        if (refusal != NULL)
+            refuse(conn, call, refusal);
+        else
+            queue(conn, call);
+    }
+    dispatch_settle_time(conn->loop);
+    loop_update_mono(conn->loop);
 }
 
 /* CLIENT REPLY SKIP silences the command after it. */
@@ -305,6 +344,67 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     if (now == CONN_REPLY_SKIP_NEXT)
         return CONN_REPLY_SKIP;
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
+}
+
+/* Runs a command from the copy of its request. */
+static void run_copy(struct host *host, const struct request_copy *request, bool is_again,
+                     struct cmd_call *out_call)
+{
+    struct loop *loop = host->loop;
+    bool is_quiet = host->out == &loop->scrap;
+    *out_call = (struct cmd_call){.spec = request->spec,
+                                  .host = host,
+                                  .arena = loop->arena,
+                                  .argc = request->argc,
+                                  .argv = request->argv};
+    perform(out_call, is_again);
+    dispatch_settle_time(loop); /* while its words are there */
+    cmd_arena_reset(loop->arena);
+    if (is_quiet)
+        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+}
+
+enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request)
+{
+    struct conn *conn = exec->host->conn;
+    struct loop *loop = conn->loop;
+    /* After CLIENT REPLY OFF, or when the connection is about to be closed. CLIENT REPLY
+     * SKIP means the command behind EXEC. */
+    bool is_quiet = exec->wish != CMD_WISH_NONE || conn->kill_reason != NULL ||
+                    conn->reply == CONN_REPLY_OFF ||
+                    (exec->host->out == &loop->scrap && conn->reply != CONN_REPLY_ON);
+    struct yn_buf *out = jobs_out(conn);
+    size_t len_before = out->len;
+    struct host host = host_server_begin(conn, is_quiet ? &loop->scrap : out);
+    struct cmd_call call;
+    host.is_in_exec = true;
+    host.now_ms = exec->host->now_ms;
+    run_copy(&host, request, false, &call);
+    if (out != &conn->out) {
+        conn->jobs_bytes += out->len - len_before;
+        conn->out.failed |= out->failed;
+    }
+    conn_check_output(conn);
+    return call.wish;
+}
+
+bool dispatch_again(struct conn *conn)
+{
+    struct yn_buf *out = conn->waits_quietly ? &conn->loop->scrap : &conn->out;
+    struct host host = host_server_begin(conn, out);
+    struct cmd_call call;
+    conn->is_running = true;
+    run_copy(&host, conn->waiting, true, &call);
+    conn->is_running = false;
+    return !call.block.wanted;
+}
+
+void dispatch_step_jobs(struct conn *conn)
+{
+    uint64_t began_ns = conn->loop->mono_ns;
+    jobs_step(conn);
+    stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=
+        loop_update_mono(conn->loop) - began_ns;
 }
 
 void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
@@ -317,7 +417,7 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
     }
     enum conn_reply before = conn->reply;
     bool is_quiet = before == CONN_REPLY_OFF || before == CONN_REPLY_SKIP;
-    struct host host = begin(conn, is_quiet ? &loop->scrap : &conn->out);
+    struct host host = host_server_begin(conn, is_quiet ? &loop->scrap : &conn->out);
     struct cmd_call call = {.spec = batch->spec[i],
                             .host = &host,
                             .arena = loop->arena,
@@ -325,14 +425,16 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
                             .argv = argv,
                             .ahead = batch->ahead[i]};
     conn->is_running = true;
-    run_call(conn, &call);
+    take_call(conn, &call);
     conn->is_running = false;
     if (call.spec == NULL || (call.spec->flags & CMD_READONLY) == 0)
         batch_forget_scores(batch);
     conn->reply = next_reply(before, conn->reply);
     cmd_arena_reset(loop->arena);
     if (is_quiet)
-        yn_buf_reset(&loop->scrap, DISPATCH_CHUNK);
+        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+    if (blocked_has_marked(&loop->server->blocked))
+        blocking_serve(loop->server);
     if (call.wish == CMD_WISH_CLOSE)
         conn_finish(conn);
     else if (call.wish == CMD_WISH_SHUTDOWN)

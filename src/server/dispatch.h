@@ -9,7 +9,7 @@
 #include "server/conn.h"
 
 /* Runs request i of the loop's batch; argv are its arguments. The reply is appended to
- * conn->out, or begun there when a job has to go on (conn->job is set and held).
+ * conn->out, or begun there when a job has to go on (jobs.h).
  * loop->mono_ns is up to date on return, unless the command was a brief one. */
 void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
                   const struct yn_bytes *argv);
@@ -19,12 +19,12 @@ void dispatch_settle_time(struct loop *loop);
 /* To be called when what commands are watched for may have changed: the options of the
  * slow log and of latencies, monitors, a pause. */
 void dispatch_configure(struct loop *loop);
-/* Goes on with the connection's job for one chunk; frees it when it is done. */
-void dispatch_step_job(struct conn *conn);
-/* Gives up the job, if there is one. */
-void dispatch_drop_job(struct conn *conn);
-
-/* Reply bytes after which a job gives control back. */
-#define DISPATCH_CHUNK ((size_t)128 * 1024)
+/* Runs a command of the transaction that EXEC runs. Returns what it wished for. */
+enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request);
+/* Runs the command again that the connection waits with. Returns false when it has found
+ * nothing again, and goes on waiting. */
+bool dispatch_again(struct conn *conn);
+/* Goes on with the replies under way (jobs_step), in the time of their command. */
+void dispatch_step_jobs(struct conn *conn);
 
 #endif

@@ -7,11 +7,29 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/random.h"
 #include "resp/write.h"
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/conn.h"
 #include "server/keyspace.h"
+#include "server/notify.h"
 #include "server/server.h"
+
+struct host host_server_begin(struct conn *conn, struct yn_buf *out)
+{
+    struct server *server = conn->loop->server;
+    return (struct host){
+        .loop = conn->loop,
+        .conn = conn,
+        .keyspace = server->databases[conn->db],
+        .db = conn->db,
+        .out = out,
+        .resp = conn->resp,
+        .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
+        .now_ms = loop_now_ms(conn->loop),
+    };
+}
 
 /* ---- replies ---- */
 
@@ -187,13 +205,23 @@ void host_count_search(struct host *h, const struct yn_search *search)
 
 /* ---- keys ---- */
 
+/* Tells who listens to keyspace notifications. */
+static void notify(struct host *h, struct yn_bytes key, const char *event)
+{
+    struct server *server = h->loop->server;
+    if (server->config.notify_classes != 0)
+        notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
+}
+
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
-    if (value.type == HOST_NONE)
-        h->loop->stats.keyspace_misses++;
-    else
+    if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
+        return value;
+    }
+    h->loop->stats.keyspace_misses++;
+    notify(h, key, "keymiss");
     return value;
 }
 
@@ -205,17 +233,23 @@ struct host_value host_key_write(struct host *h, struct yn_bytes key)
 
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
 {
-    return keyspace_put_zset(h->keyspace, key, set, h->now_ms);
+    return host_key_put_zset_until(h, key, set, HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_zset_until(struct host *h, struct yn_bytes key, struct yn_zset *set,
+                             int64_t expiry_ms)
+{
+    return keyspace_put_zset(h->keyspace, key, set, expiry_ms, h->now_ms);
 }
 
 /* Makes the block that the value was read into the value itself. */
 static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
-                   bool keep_expiry)
+                   int64_t expiry_ms)
 {
     struct host_blob *blob = blob_new_taking(h->conn->in.data, h->conn->in.cap, value);
     if (blob == NULL)
         return false;
-    if (!keyspace_put_blob(h->keyspace, key, blob, keep_expiry, h->now_ms)) {
+    if (!keyspace_put_blob(h->keyspace, key, blob, expiry_ms, h->now_ms)) {
         blob->block = NULL; /* still the connection's */
         blob->block_len = 0;
         host_blob_drop(blob);
@@ -228,9 +262,31 @@ static bool put_in(struct host *h, struct yn_bytes key, struct yn_bytes value,
 bool host_key_put_string(struct host *h, struct yn_bytes key, struct yn_bytes value,
                          bool keep_expiry)
 {
+    return host_key_put_string_until(h, key, value,
+                                     keep_expiry ? HOST_EXPIRY_KEEP : HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_string_until(struct host *h, struct yn_bytes key, struct yn_bytes value,
+                               int64_t expiry_ms)
+{
     if (conn_may_take_in(h->conn, value))
-        return put_in(h, key, value, keep_expiry);
-    return keyspace_put_string(h->keyspace, key, value, keep_expiry, h->now_ms);
+        return put_in(h, key, value, expiry_ms);
+    return keyspace_put_string(h->keyspace, key, value, expiry_ms, h->now_ms);
+}
+
+bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs)
+{
+    return keyspace_put_strings(h->keyspace, n, pairs, h->now_ms);
+}
+
+char *host_key_edit_string(struct host *h, struct yn_bytes key, size_t len)
+{
+    return keyspace_edit_string(h->keyspace, key, len, h->now_ms);
+}
+
+size_t host_string_len_max(struct host *h)
+{
+    return (size_t)h->loop->server->config.proto_max_bulk_len;
 }
 
 bool host_key_remove(struct host *h, struct yn_bytes key)
@@ -240,9 +296,11 @@ bool host_key_remove(struct host *h, struct yn_bytes key)
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
-    (void)key;
-    (void)event;
     h->loop->stats.changes++;
+    watch_touch(&h->loop->server->watches, h->db, key);
+    tracking_note_change(&h->loop->server->tracking, key, h->conn);
+    notify(h, key, event);
+    blocking_key_changed(h, key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -270,6 +328,11 @@ int64_t host_now_ms(struct host *h)
     return h->now_ms;
 }
 
+uint64_t host_random(struct host *h)
+{
+    return yn_random_next(&h->loop->random);
+}
+
 size_t host_key_count(struct host *h)
 {
     return keyspace_count(h->keyspace);
@@ -281,14 +344,25 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
 }
 
+static void db_changed(struct host *h, size_t db)
+{
+    multi_touch_db(h, db);
+    blocking_db_changed(h, db);
+}
+
 void host_key_flush(struct host *h)
 {
     keyspace_flush(h->keyspace);
+    db_changed(h, h->db);
+    tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++)
+    for (size_t i = 0; i < server->n_databases; i++) {
         keyspace_flush(server->databases[i]);
+        db_changed(h, i);
+    }
+    tracking_note_flush(&server->tracking);
 }

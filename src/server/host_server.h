@@ -16,11 +16,16 @@ struct host {
     struct loop *loop;
     struct conn *conn;
     struct keyspace *keyspace; /* the client's database */
+    size_t db;                 /* its number */
     struct yn_buf *out;        /* the reply under way */
     int resp;                  /* 2 or 3 */
     bool is_fixed17;           /* coordinate-format */
+    bool is_in_exec;           /* the command was queued in a transaction */
     int64_t now_ms;
     size_t n_errors; /* error replies of this command */
 };
+
+/* An execution for the connection's client, as things are now. */
+struct host host_server_begin(struct conn *conn, struct yn_buf *out);
 
 #endif

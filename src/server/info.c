@@ -136,12 +136,13 @@ static void add_clients(const struct server *s, struct yn_buf *out)
     line(out, "maxclients:%zu", s->maxclients);
     line(out, "client_recent_max_input_buffer:%zu", max_in);
     line(out, "client_recent_max_output_buffer:%zu", max_out);
-    line(out, "blocked_clients:%zu", s->pause.n_held);
+    line(out, "blocked_clients:%zu", s->blocked.n_clients + s->pause.n_held);
     line(out, "tracking_clients:0");
     line(out, "pubsub_clients:%zu", n_pubsub);
-    line(out, "watching_clients:0");
-    line(out, "clients_in_timeout_table:0");
-    line(out, "total_blocking_keys:0");
+    line(out, "watching_clients:%zu", s->watches.n_clients);
+    line(out, "clients_in_timeout_table:%zu", s->blocked.deadlines.n);
+    line(out, "total_watched_keys:%zu", s->watches.table.n);
+    line(out, "total_blocking_keys:%zu", s->blocked.table.n);
     line(out, "total_blocking_keys_on_nokey:0");
 }
 
@@ -273,21 +274,15 @@ static void add_persistence(const struct server *s, struct yn_buf *out)
 static void add_stats(const struct server *s, struct yn_buf *out)
 {
     const struct stats *c = &s->loop.stats;
-    static const char *const parts[] = {"latest_fork_usec:0",
-                                        "total_forks:0",
-                                        "migrate_cached_sockets:0",
-                                        "slave_expires_tracked_keys:0",
-                                        "active_defrag_hits:0",
-                                        "active_defrag_misses:0",
-                                        "active_defrag_key_hits:0",
-                                        "active_defrag_key_misses:0",
-                                        "total_active_defrag_time:0",
-                                        "current_active_defrag_time:0",
-                                        "tracking_total_keys:0",
-                                        "tracking_total_items:0",
-                                        "tracking_total_prefixes:0",
-                                        "unexpected_error_replies:0",
-                                        NULL};
+    static const char *const parts[] = {
+        "latest_fork_usec:0",         "total_forks:0",
+        "migrate_cached_sockets:0",   "slave_expires_tracked_keys:0",
+        "active_defrag_hits:0",       "active_defrag_misses:0",
+        "active_defrag_key_hits:0",   "active_defrag_key_misses:0",
+        "total_active_defrag_time:0", "current_active_defrag_time:0",
+
+
+        "unexpected_error_replies:0", NULL};
     uint64_t n_expired = 0;
     for (size_t i = 0; i < s->n_databases; i++)
         n_expired += keyspace_n_expired(s->databases[i]);
@@ -322,9 +317,12 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "geo_leaves_visited:%llu", (unsigned long long)c->search_leaves);
     line(out, "geo_points_tested:%llu", (unsigned long long)c->search_tested);
     line(out, "geo_hits:%llu", (unsigned long long)c->search_hits);
-    line(out, "pubsub_channels:%zu", s->pubsub.tables[PUBSUB_CHANNEL].n);
-    line(out, "pubsub_patterns:%zu", s->pubsub.tables[PUBSUB_PATTERN].n);
-    line(out, "pubsubshard_channels:0");
+    line(out, "pubsub_channels:%zu", s->pubsub.topics[PUBSUB_CHANNEL].n);
+    line(out, "pubsub_patterns:%zu", s->pubsub.topics[PUBSUB_PATTERN].n);
+    line(out, "pubsubshard_channels:%zu", s->pubsub.topics[PUBSUB_SHARD].n);
+    line(out, "tracking_total_keys:%zu", s->tracking.keys.n);
+    line(out, "tracking_total_items:%zu", s->tracking.n_items);
+    line(out, "tracking_total_prefixes:%zu", s->tracking.prefixes.n);
     no_parts(out, parts);
     line(out, "total_error_replies:%llu", (unsigned long long)c->errors);
     line(out, "dump_payload_sanitizations:0");

@@ -52,13 +52,15 @@ struct string_value {
     char data[];
 };
 
+union entry_value {
+    struct yn_zset *zset;
+    struct string_value *string;
+    struct host_blob *blob; /* a large string */
+};
+
 struct entry {
     struct entry *next;
-    union {
-        struct yn_zset *zset;
-        struct string_value *string;
-        struct host_blob *blob; /* a large string */
-    } value;
+    union entry_value value;
     uint32_t key_len;
     uint8_t type; /* enum host_type */
     bool has_expiry;
@@ -538,11 +540,19 @@ static struct entry *reshape(struct entry **link, bool has_expiry)
     return e;
 }
 
+/* Moving the key to where the slot was is always possible; only the room stays. */
+static void forget_slot(struct entry *e)
+{
+    memmove(e->tail, e->tail + sizeof(size_t), e->key_len);
+    e->has_expiry = false;
+}
+
+/* Never fails. */
 static bool drop_expiry(struct keyspace *ks, struct entry **link)
 {
     size_t slot = entry_slot(*link);
     if (reshape(link, false) == NULL)
-        return false;
+        forget_slot(*link);
     /* The slot still names the old entry; removing it does not look at its owner. */
     due_remove(&ks->heap, slot);
     return true;
@@ -555,9 +565,7 @@ static bool add_expiry(struct keyspace *ks, struct entry **link, int64_t at_ms)
         return false;
     if (due_add(&ks->heap, at_ms, e))
         return true;
-    /* Back to the small form: moving the key is always possible in place. */
-    memmove(e->tail, e->tail + sizeof(size_t), e->key_len);
-    e->has_expiry = false;
+    forget_slot(e);
     return false;
 }
 
@@ -577,34 +585,56 @@ bool keyspace_set_expiry_ms(struct keyspace *ks, struct yn_bytes key, int64_t at
     return true;
 }
 
-/* The entry for a key that is to get a new value: an old one (expiry dropped unless
- * kept), or a new one of type HOST_NONE. NULL when out of memory, nothing changed. */
+/* Gives the entry this expiry, or what a HOST_EXPIRY_* says. False: out of memory. */
+static bool put_expiry(struct keyspace *ks, struct entry **link, int64_t expiry_ms)
+{
+    if (expiry_ms == HOST_EXPIRY_KEEP)
+        return true;
+    if (expiry_ms == HOST_EXPIRY_NONE)
+        return !(*link)->has_expiry || drop_expiry(ks, link);
+    if (!(*link)->has_expiry)
+        return add_expiry(ks, link, expiry_ms);
+    due_change(&ks->heap, entry_slot(*link), expiry_ms);
+    return true;
+}
+
+/* Adds an entry that has no value yet. */
+static void entry_add(struct keyspace *ks, struct entry *e, uint64_t hash)
+{
+    segment_add(ks->dir[dir_index(ks, hash)], e, hash);
+    ks->count++;
+    split_if_full(ks, hash);
+}
+
+/* The entry for a key that is to get a new value: an old one, or a new one of type
+ * HOST_NONE. It has the new expiry. NULL when out of memory, nothing changed. */
 static struct entry *entry_for_put(struct keyspace *ks, struct yn_bytes key,
-                                   bool keep_expiry, int64_t now_ms)
+                                   int64_t expiry_ms, int64_t now_ms)
 {
     if (ks->dir == NULL && !dir_create(ks))
         return NULL;
     keyspace_drop_expired(ks, key, now_ms);
     uint64_t hash = hash_of(ks, key);
     struct entry **link = find_link(ks, key, hash);
-    if (*link != NULL) {
-        if ((*link)->has_expiry && !keep_expiry && !drop_expiry(ks, link))
+    bool is_new = *link == NULL;
+    if (is_new) {
+        struct entry *e = entry_new(key, false);
+        if (e == NULL)
             return NULL;
-        return *link;
+        entry_add(ks, e, hash);
+        link = find_link(ks, key, hash);
     }
-    struct entry *e = entry_new(key, false);
-    if (e == NULL)
-        return NULL;
-    segment_add(ks->dir[dir_index(ks, hash)], e, hash);
-    ks->count++;
-    split_if_full(ks, hash);
-    return e;
+    if (put_expiry(ks, link, expiry_ms))
+        return *link;
+    if (is_new)
+        remove_at(ks, link, hash);
+    return NULL;
 }
 
 bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset *set,
-                       int64_t now_ms)
+                       int64_t expiry_ms, int64_t now_ms)
 {
-    struct entry *e = entry_for_put(ks, key, false, now_ms);
+    struct entry *e = entry_for_put(ks, key, expiry_ms, now_ms);
     if (e == NULL)
         return false;
     if (e->type == HOST_ZSET && e->value.zset == set)
@@ -615,45 +645,176 @@ bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset 
     return true;
 }
 
-bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
-                         bool keep_expiry, int64_t now_ms)
+/* A string that belongs to no key yet. */
+struct loose_string {
+    bool is_blob;
+    union entry_value value;
+};
+
+static bool loose_string_init(struct loose_string *loose, struct yn_bytes text)
 {
-    if (value.len >= BLOB_LEN_MIN) {
-        struct host_blob *blob = blob_new(value);
-        bool is_put =
-            blob != NULL && keyspace_put_blob(ks, key, blob, keep_expiry, now_ms);
-        if (blob != NULL && !is_put)
-            host_blob_drop(blob);
-        return is_put;
+    loose->is_blob = text.len >= BLOB_LEN_MIN;
+    if (loose->is_blob) {
+        loose->value.blob = blob_new(text);
+        return loose->value.blob != NULL;
     }
-    struct string_value *string = malloc(sizeof *string + value.len);
+    struct string_value *string = malloc(sizeof *string + text.len);
+    loose->value.string = string;
     if (string == NULL)
         return false;
-    string->len = value.len;
-    if (value.len > 0)
-        memcpy(string->data, value.data, value.len);
-    struct entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
-    if (e == NULL) {
-        free(string);
-        return false;
-    }
+    string->len = text.len;
+    if (text.len > 0)
+        memcpy(string->data, text.data, text.len);
+    return true;
+}
+
+static void loose_string_clear(struct loose_string *loose)
+{
+    if (loose->is_blob)
+        host_blob_drop(loose->value.blob);
+    else
+        free(loose->value.string);
+}
+
+static void entry_take_string(struct entry *e, const struct loose_string *loose)
+{
     value_free(e);
     e->type = HOST_STRING;
-    e->value.string = string;
+    e->is_blob = loose->is_blob;
+    e->value = loose->value;
+}
+
+bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
+                         int64_t expiry_ms, int64_t now_ms)
+{
+    struct loose_string loose;
+    if (!loose_string_init(&loose, value))
+        return false;
+    struct entry *e = entry_for_put(ks, key, expiry_ms, now_ms);
+    if (e == NULL) {
+        loose_string_clear(&loose);
+        return false;
+    }
+    entry_take_string(e, &loose);
     return true;
 }
 
 bool keyspace_put_blob(struct keyspace *ks, struct yn_bytes key, struct host_blob *blob,
-                       bool keep_expiry, int64_t now_ms)
+                       int64_t expiry_ms, int64_t now_ms)
 {
-    struct entry *e = entry_for_put(ks, key, keep_expiry, now_ms);
+    struct loose_string loose = {.is_blob = true, .value.blob = blob};
+    struct entry *e = entry_for_put(ks, key, expiry_ms, now_ms);
     if (e == NULL)
         return false;
-    value_free(e);
-    e->type = HOST_STRING;
-    e->is_blob = true;
-    e->value.blob = blob;
+    entry_take_string(e, &loose);
     return true;
+}
+
+/* What a put of one of several strings needs: its value, and an entry for its key. */
+struct prepared_string {
+    struct loose_string loose;
+    struct entry *fresh; /* NULL: the key is there */
+};
+
+static bool prepare_string(struct keyspace *ks, struct yn_bytes key,
+                           struct yn_bytes value, struct prepared_string *out_prepared)
+{
+    out_prepared->fresh = NULL;
+    if (!loose_string_init(&out_prepared->loose, value))
+        return false;
+    if (*find_link(ks, key, hash_of(ks, key)) != NULL)
+        return true;
+    out_prepared->fresh = entry_new(key, false);
+    if (out_prepared->fresh != NULL)
+        return true;
+    loose_string_clear(&out_prepared->loose);
+    return false;
+}
+
+/* Cannot fail. */
+static void put_prepared(struct keyspace *ks, struct yn_bytes key,
+                         const struct prepared_string *prepared)
+{
+    uint64_t hash = hash_of(ks, key);
+    struct entry **link = find_link(ks, key, hash);
+    if (*link == NULL) {
+        entry_add(ks, prepared->fresh, hash);
+        link = find_link(ks, key, hash);
+    } else {
+        free(prepared->fresh);
+        put_expiry(ks, link, HOST_EXPIRY_NONE);
+    }
+    entry_take_string(*link, &prepared->loose);
+}
+
+bool keyspace_put_strings(struct keyspace *ks, size_t n, const struct yn_bytes *pairs,
+                          int64_t now_ms)
+{
+    if (ks->dir == NULL && !dir_create(ks))
+        return false;
+    struct prepared_string *prepared = malloc(n * sizeof *prepared);
+    if (prepared == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        keyspace_drop_expired(ks, pairs[2 * i], now_ms);
+        if (prepare_string(ks, pairs[2 * i], pairs[2 * i + 1], &prepared[i]))
+            continue;
+        while (i-- > 0) {
+            loose_string_clear(&prepared[i].loose);
+            free(prepared[i].fresh);
+        }
+        free(prepared);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        put_prepared(ks, pairs[2 * i], &prepared[i]);
+    free(prepared);
+    return true;
+}
+
+/* Makes a string of this length or a longer one out of a shorter one, or out of none. */
+static char *entry_grow_string(struct entry *e, size_t len)
+{
+    struct string_value *string = e->type == HOST_NONE ? NULL : e->value.string;
+    if (e->is_blob || len >= BLOB_LEN_MIN) {
+        struct yn_bytes small = {NULL, 0};
+        if (!e->is_blob && string != NULL)
+            small = (struct yn_bytes){string->data, string->len};
+        struct host_blob *blob =
+            e->is_blob ? blob_grow(e->value.blob, len) : blob_new_growing(small, len);
+        if (blob == NULL)
+            return NULL;
+        if (!e->is_blob)
+            free(string);
+        e->is_blob = true;
+        e->value.blob = blob;
+        e->type = HOST_STRING;
+        return blob_bytes(blob);
+    }
+    if (string != NULL && len <= string->len)
+        return string->data;
+    string = realloc(string, sizeof *string + len);
+    if (string == NULL)
+        return NULL;
+    string->len = len;
+    e->type = HOST_STRING;
+    e->value.string = string;
+    return string->data;
+}
+
+char *keyspace_edit_string(struct keyspace *ks, struct yn_bytes key, size_t len,
+                           int64_t now_ms)
+{
+    struct entry *e = entry_for_put(ks, key, HOST_EXPIRY_KEEP, now_ms);
+    if (e == NULL)
+        return NULL;
+    bool is_new = e->type == HOST_NONE;
+    char *bytes = entry_grow_string(e, len);
+    if (bytes == NULL && is_new) {
+        uint64_t hash = hash_of(ks, key);
+        remove_at(ks, find_link(ks, key, hash), hash);
+    }
+    return bytes;
 }
 
 size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms)

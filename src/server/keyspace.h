@@ -24,15 +24,22 @@ void keyspace_free(struct keyspace *ks);
 struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
                                 int64_t now_ms);
 
-/* Stores a value whatever was there before; drops the expiry. The set is taken. Return
- * false when out of memory: nothing is changed and the caller still owns the set. */
+/* Stores a value whatever was there before, with an expiry (a time, or a HOST_EXPIRY_*).
+ * The set is taken. Return false when out of memory: nothing is changed and the caller
+ * still owns the set. */
 bool keyspace_put_zset(struct keyspace *ks, struct yn_bytes key, struct yn_zset *set,
-                       int64_t now_ms);
+                       int64_t expiry_ms, int64_t now_ms);
 bool keyspace_put_string(struct keyspace *ks, struct yn_bytes key, struct yn_bytes value,
-                         bool keep_expiry, int64_t now_ms);
+                         int64_t expiry_ms, int64_t now_ms);
 /* The same with the bytes of a blob, which is taken on success. */
 bool keyspace_put_blob(struct keyspace *ks, struct yn_bytes key, struct host_blob *blob,
-                       bool keep_expiry, int64_t now_ms);
+                       int64_t expiry_ms, int64_t now_ms);
+/* As host_key_put_strings. */
+bool keyspace_put_strings(struct keyspace *ks, size_t n, const struct yn_bytes *pairs,
+                          int64_t now_ms);
+/* As host_key_edit_string. */
+char *keyspace_edit_string(struct keyspace *ks, struct yn_bytes key, size_t len,
+                           int64_t now_ms);
 /* Removes the key. Returns false when there was none, or only an expired one. */
 bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
 /* Removes the key if it is expired. Returns true if it did. */

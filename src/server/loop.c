@@ -1,9 +1,11 @@
 #include "server/loop.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "server/conn.h"
+#include "server/server.h"
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -24,6 +26,19 @@ void loop_update_clock(struct loop *loop)
     loop->wall_less_mono_ns = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)loop->mono_ns;
 }
 
+static void on_prepare(uv_prepare_t *prepare)
+{
+    const struct loop *loop = prepare->data;
+    tracking_broadcast(&loop->server->tracking);
+}
+
+/* Numbers of its own: from what is drawn here nobody learns the seed of the hashes. */
+static bool seed_random(struct loop *loop)
+{
+    return getrandom(&loop->random, sizeof loop->random, 0) ==
+           (ssize_t)sizeof loop->random;
+}
+
 bool loop_init(struct loop *loop, struct server *server)
 {
     loop->server = server;
@@ -40,13 +55,16 @@ bool loop_init(struct loop *loop, struct server *server)
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);
     loop->arena = cmd_arena_new();
-    if (loop->read_buf == NULL || loop->arena == NULL || uv_loop_init(&loop->uv) != 0) {
+    if (loop->read_buf == NULL || loop->arena == NULL || !seed_random(loop) ||
+        uv_loop_init(&loop->uv) != 0) {
         free(loop->read_buf);
         cmd_arena_free(loop->arena);
         return false;
     }
     uv_idle_init(&loop->uv, &loop->idle);
-    loop->idle.data = loop;
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    loop->idle.data = loop->prepare.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare);
     return true;
 }
 

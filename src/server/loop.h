@@ -32,7 +32,8 @@ struct loop_untimed {
 struct loop {
     struct server *server;
     uv_loop_t uv;
-    uv_idle_t idle; /* runs while `ready` is not empty */
+    uv_idle_t idle;       /* runs while `ready` is not empty */
+    uv_prepare_t prepare; /* before the loop waits */
 
     struct link conns;
     size_t n_conns;
@@ -55,6 +56,7 @@ struct loop {
     uint64_t notable_ns; /* commands that take so long go into a log */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
+    uint64_t random; /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */

@@ -9,9 +9,12 @@
 
 /* ---- holding ---- */
 
-static bool may_change(const struct cmd_spec *spec)
+static bool may_change(const struct conn *conn, const struct cmd_spec *spec)
 {
-    return (spec->flags & CMD_WRITE) != 0 || spec->run == pubsub_publish_cmd;
+    if (spec->run == multi_exec)
+        return (conn->multi.flags & CMD_WRITE) != 0;
+    return (spec->flags & CMD_WRITE) != 0 || spec->run == pubsub_publish_cmd ||
+           spec->run == pubsub_spublish;
 }
 
 bool pause_holds(struct conn *conn, const struct cmd_spec *spec, size_t argc,
@@ -26,7 +29,7 @@ bool pause_holds(struct conn *conn, const struct cmd_spec *spec, size_t argc,
         spec = cmd_find_sub(spec, argv[1]);
     if (spec == NULL || !cmd_arity_is_ok(spec, argc))
         return false; /* to be refused at once */
-    if (pause->mode == PAUSE_WRITES && !may_change(spec))
+    if (pause->mode == PAUSE_WRITES && !may_change(conn, spec))
         return false;
     if (!conn->is_held) {
         conn->is_held = true;

@@ -3,21 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "cmd/glob.h"
 #include "resp/write.h"
 #include "server/conn.h"
 
 struct pubsub_topic {
-    struct link in_all;
-    struct pubsub_topic *next; /* of the same bucket */
+    struct name name; /* in the table of its kind */
     enum pubsub_kind kind;
     struct link subscriptions;
     size_t n;
-    size_t name_len;
-    char name[];
+    char text[];
 };
 
 struct subscription {
@@ -26,15 +21,15 @@ struct subscription {
     struct conn *conn;
 };
 
-#define FIRST_BUCKETS 64
+static struct pubsub_topic *topic_of(struct name *name)
+{
+    return name == NULL ? NULL : LIST_ITEM(name, struct pubsub_topic, name);
+}
 
 void pubsub_init(struct pubsub *pubsub, uint64_t hash_seed)
 {
-    memset(pubsub, 0, sizeof *pubsub);
-    for (size_t i = 0; i < PUBSUB_KINDS; i++) {
-        list_init(&pubsub->tables[i].all);
-        pubsub->tables[i].seed = hash_seed;
-    }
+    for (size_t i = 0; i < PUBSUB_KINDS; i++)
+        names_init(&pubsub->topics[i], hash_seed);
 }
 
 void pubsub_clear(struct pubsub *pubsub)
@@ -42,85 +37,38 @@ void pubsub_clear(struct pubsub *pubsub)
     /* Topics exist as long as they have subscribers: with the last connection they went.
      */
     for (size_t i = 0; i < PUBSUB_KINDS; i++)
-        free(pubsub->tables[i].buckets);
-    pubsub_init(pubsub, 0);
+        names_clear(&pubsub->topics[i]);
 }
 
-static struct yn_bytes topic_name(const struct pubsub_topic *topic)
-{
-    return (struct yn_bytes){topic->name, topic->name_len};
-}
+/* ---- topics ---- */
 
-/* ---- the table ---- */
-
-static struct pubsub_topic **bucket_of(const struct pubsub_table *table,
+static struct pubsub_topic *topic_find(const struct pubsub *pubsub, enum pubsub_kind kind,
                                        struct yn_bytes name)
 {
-    uint64_t hash = XXH3_64bits_withSeed(name.data, name.len, table->seed);
-    return &table->buckets[hash & (table->n_buckets - 1)];
+    return topic_of(names_find(&pubsub->topics[kind], 0, name));
 }
 
-static struct pubsub_topic *topic_find(const struct pubsub_table *table,
-                                       struct yn_bytes name)
-{
-    if (table->n_buckets == 0)
-        return NULL;
-    struct pubsub_topic *t = *bucket_of(table, name);
-    while (t != NULL && (t->name_len != name.len ||
-                         (name.len > 0 && memcmp(t->name, name.data, name.len) != 0)))
-        t = t->next;
-    return t;
-}
-
-/* Without memory the table stays as it is; buckets just get longer. */
-static bool grow(struct pubsub_table *table)
-{
-    size_t n = table->n_buckets == 0 ? FIRST_BUCKETS : 2 * table->n_buckets;
-    struct pubsub_topic **buckets = calloc(n, sizeof(struct pubsub_topic *));
-    if (buckets == NULL)
-        return table->n_buckets > 0;
-    free(table->buckets);
-    table->buckets = buckets;
-    table->n_buckets = n;
-    for (struct link *l = table->all.next; l != &table->all; l = l->next) {
-        struct pubsub_topic *t = LIST_ITEM(l, struct pubsub_topic, in_all);
-        struct pubsub_topic **bucket = bucket_of(table, topic_name(t));
-        t->next = *bucket;
-        *bucket = t;
-    }
-    return true;
-}
-
-static struct pubsub_topic *topic_new(struct pubsub_table *table, enum pubsub_kind kind,
+static struct pubsub_topic *topic_new(struct pubsub *pubsub, enum pubsub_kind kind,
                                       struct yn_bytes name)
 {
-    if (table->n >= table->n_buckets && !grow(table))
-        return NULL;
     struct pubsub_topic *t = malloc(sizeof *t + name.len);
     if (t == NULL)
         return NULL;
-    *t = (struct pubsub_topic){.kind = kind, .name_len = name.len};
+    *t = (struct pubsub_topic){.kind = kind, .name.bytes = {t->text, name.len}};
     if (name.len > 0)
-        memcpy(t->name, name.data, name.len);
-    struct pubsub_topic **bucket = bucket_of(table, name);
-    t->next = *bucket;
-    *bucket = t;
+        memcpy(t->text, name.data, name.len);
     list_init(&t->subscriptions);
-    list_append(&table->all, &t->in_all);
-    table->n++;
-    return t;
+    if (names_add(&pubsub->topics[kind], &t->name))
+        return t;
+    free(t);
+    return NULL;
 }
 
-static void topic_free_if_unused(struct pubsub_table *table, struct pubsub_topic *t)
+static void topic_free_if_unused(struct pubsub *pubsub, struct pubsub_topic *t)
 {
     if (t->n > 0)
         return;
-    struct pubsub_topic **link = bucket_of(table, topic_name(t));
-    while (*link != t)
-        link = &(*link)->next;
-    *link = t->next;
-    list_remove(&t->in_all);
-    table->n--;
+    names_remove(&pubsub->topics[t->kind], &t->name);
     free(t);
 }
 
@@ -146,16 +94,15 @@ static struct subscription *find(const struct pubsub_topic *t, const struct conn
 bool pubsub_add(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
                 struct yn_bytes name)
 {
-    struct pubsub_table *table = &pubsub->tables[kind];
     struct pubsub_list *list = &conn->subscriptions[kind];
-    struct pubsub_topic *t = topic_find(table, name);
+    struct pubsub_topic *t = topic_find(pubsub, kind, name);
     if (t != NULL && find(t, conn) != NULL)
         return true;
-    if (t == NULL && (t = topic_new(table, kind, name)) == NULL)
+    if (t == NULL && (t = topic_new(pubsub, kind, name)) == NULL)
         return false;
     struct subscription *s = malloc(sizeof *s);
     if (s == NULL) {
-        topic_free_if_unused(table, t);
+        topic_free_if_unused(pubsub, t);
         return false;
     }
     s->topic = t;
@@ -176,13 +123,13 @@ static void end_subscription(struct pubsub *pubsub, struct subscription *s)
     s->conn->subscriptions[t->kind].n--;
     t->n--;
     free(s);
-    topic_free_if_unused(&pubsub->tables[t->kind], t);
+    topic_free_if_unused(pubsub, t);
 }
 
 bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind,
                    struct yn_bytes name)
 {
-    const struct pubsub_topic *t = topic_find(&pubsub->tables[kind], name);
+    const struct pubsub_topic *t = topic_find(pubsub, kind, name);
     struct subscription *s = t != NULL ? find(t, conn) : NULL;
     if (s == NULL)
         return false;
@@ -192,7 +139,7 @@ bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind ki
 
 struct yn_bytes pubsub_first(const struct pubsub_list *list)
 {
-    return topic_name(LIST_ITEM(list->all.next, struct subscription, in_conn)->topic);
+    return LIST_ITEM(list->all.next, struct subscription, in_conn)->topic->name.bytes;
 }
 
 void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind kind)
@@ -219,37 +166,37 @@ static void write_text(struct yn_buf *out, const char *text)
 static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
                         struct yn_bytes message)
 {
+    static const char *const verbs[PUBSUB_KINDS] = {"message", "pmessage", "smessage"};
     const struct link *all = &t->subscriptions;
+    bool by_pattern = t->kind == PUBSUB_PATTERN;
     for (const struct link *l = all->next; l != all; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct subscription, in_topic)->conn;
         struct yn_buf *out = conn_push(conn);
-        if (t->kind == PUBSUB_CHANNEL) {
-            yn_write_push(out, conn->resp, 3);
-            write_text(out, "message");
-        } else {
-            yn_write_push(out, conn->resp, 4);
-            write_text(out, "pmessage");
-            yn_write_bulk(out, topic_name(t));
-        }
+        yn_write_push(out, conn->resp, by_pattern ? 4 : 3);
+        write_text(out, verbs[t->kind]);
+        if (by_pattern)
+            yn_write_bulk(out, t->name.bytes);
         yn_write_bulk(out, channel);
         yn_write_bulk(out, message);
         conn_pushed(conn);
     }
 }
 
-size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
-                      struct yn_bytes message)
+size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,
+                      struct yn_bytes channel, struct yn_bytes message)
 {
     size_t n = 0;
-    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    const struct pubsub_topic *t = topic_find(pubsub, kind, channel);
     if (t != NULL) {
         send_to_all(t, channel, message);
         n += t->n;
     }
-    struct link *all = &pubsub->tables[PUBSUB_PATTERN].all;
+    if (kind != PUBSUB_CHANNEL)
+        return n;
+    struct link *all = &pubsub->topics[PUBSUB_PATTERN].all;
     for (struct link *l = all->next; l != all; l = l->next) {
-        t = LIST_ITEM(l, struct pubsub_topic, in_all);
-        if (glob_matches(topic_name(t), channel)) {
+        t = topic_of(NAME_OF(l));
+        if (glob_matches(t->name.bytes, channel)) {
             send_to_all(t, channel, message);
             n += t->n;
         }
@@ -259,16 +206,17 @@ size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
 
 /* ---- figures ---- */
 
-size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel)
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, enum pubsub_kind kind,
+                            struct yn_bytes name)
 {
-    const struct pubsub_topic *t = topic_find(&pubsub->tables[PUBSUB_CHANNEL], channel);
+    const struct pubsub_topic *t = topic_find(pubsub, kind, name);
     return t != NULL ? t->n : 0;
 }
 
 void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,
                   pubsub_name_fn visit, void *ctx)
 {
-    const struct link *all = &pubsub->tables[kind].all;
+    const struct link *all = &pubsub->topics[kind].all;
     for (const struct link *l = all->next; l != all; l = l->next)
-        visit(ctx, topic_name(LIST_ITEM(l, struct pubsub_topic, in_all)));
+        visit(ctx, NAME_OF(l)->bytes);
 }

@@ -9,26 +9,18 @@
 #define PUBSUB_H
 
 #include "core/buf.h"
-#include "server/list.h"
+#include "server/names.h"
 
 struct conn;
 
 struct pubsub_topic;
 
-enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN };
-#define PUBSUB_KINDS 2
-
-/* All topics of a kind, hashed by name. */
-struct pubsub_table {
-    struct pubsub_topic **buckets;
-    size_t n_buckets; /* a power of two, or 0 */
-    size_t n;
-    uint64_t seed; /* nobody else can choose names that share a bucket */
-    struct link all;
-};
+/* Sharded channels are names of their own, which patterns do not match. */
+enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD };
+#define PUBSUB_KINDS 3
 
 struct pubsub {
-    struct pubsub_table tables[PUBSUB_KINDS];
+    struct names topics[PUBSUB_KINDS];
 };
 
 /* What one connection listens to, the oldest first. Embedded in the connection; all zero
@@ -54,12 +46,14 @@ void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_k
 /* Ends every subscription of the connection. */
 void pubsub_forget(struct pubsub *pubsub, struct conn *conn);
 
-/* Sends the message to everyone who listens. Returns how many that were. */
-size_t pubsub_publish(struct pubsub *pubsub, struct yn_bytes channel,
-                      struct yn_bytes message);
+/* Sends the message to everyone who listens to the channel (PUBSUB_CHANNEL, and patterns
+ * that match it) or to the sharded channel. Returns how many that were. */
+size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,
+                      struct yn_bytes channel, struct yn_bytes message);
 
-/* Subscribers of a channel. */
-size_t pubsub_n_subscribers(const struct pubsub *pubsub, struct yn_bytes channel);
+/* Subscribers of a topic. */
+size_t pubsub_n_subscribers(const struct pubsub *pubsub, enum pubsub_kind kind,
+                            struct yn_bytes name);
 /* Visits the names of all topics of a kind. */
 typedef void (*pubsub_name_fn)(void *ctx, struct yn_bytes name);
 void pubsub_visit(const struct pubsub *pubsub, enum pubsub_kind kind,

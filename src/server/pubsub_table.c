@@ -4,6 +4,16 @@
 #include "cmd/cmd_spec_parts.h"
 #include "server/commands.h"
 
+/* Sharded channels are no keys, but go to the node of their slot as keys do: places are
+ * told, CMD_KEYS_NONE says that there are none. */
+static const struct cmd_key_spec keys_not_keys[] = {
+    {.flags = "not_key", .index = 1, .last = 0, .step = 1},
+    {.flags = NULL},
+};
+static const struct cmd_key_spec keys_not_keys_all[] = {
+    {.flags = "not_key", .index = 1, .last = -1, .step = 1},
+    {.flags = NULL},
+};
 static const struct cmd_arg channels_args[] = {
     {.name = "pattern", .type = "pattern", .flags = CMD_ARG_OPTIONAL},
     END,
@@ -14,6 +24,21 @@ static const struct cmd_arg channels_to_args[] = {
 };
 static const struct cmd_arg any_channels_args[] = {
     {.name = "channel", .type = "string", .flags = CMD_ARG_OPTIONAL | CMD_ARG_MULTIPLE},
+    END,
+};
+static const struct cmd_arg shardchannels_args[] = {
+    STRINGS("shardchannel"),
+    END,
+};
+static const struct cmd_arg any_shardchannels_args[] = {
+    {.name = "shardchannel",
+     .type = "string",
+     .flags = CMD_ARG_OPTIONAL | CMD_ARG_MULTIPLE},
+    END,
+};
+static const struct cmd_arg spublish_args[] = {
+    STRING("shardchannel"),
+    STRING("message"),
     END,
 };
 static const struct cmd_arg patterns_args[] = {
@@ -60,6 +85,26 @@ static const struct cmd_spec pubsub_subcommands[] = {
      .since = "2.8.0",
      .summary = "Returns how many patterns have subscribers",
      .complexity = "O(1)"},
+    {.name = "pubsub|shardchannels",
+     .run = pubsub_shardchannels,
+     .arity = -2,
+     .flags = CMD_PUBSUB | CMD_LOADING | CMD_STALE,
+     .acl = "@pubsub @slow",
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Returns the sharded channels that have subscribers",
+     .complexity = "O(N) where N is the number of channels",
+     .args = channels_args},
+    {.name = "pubsub|shardnumsub",
+     .run = pubsub_shardnumsub,
+     .arity = -2,
+     .flags = CMD_PUBSUB | CMD_LOADING | CMD_STALE,
+     .acl = "@pubsub @slow",
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Returns how many subscribers each sharded channel has",
+     .complexity = "O(N) where N is the number of channels given",
+     .args = any_shardchannels_args},
     {.name = "pubsub|help",
      .run = pubsub_help,
      .arity = 2,
@@ -113,6 +158,48 @@ const struct cmd_spec pubsub_table[] = {
      .summary = "Stops listening to patterns, or to all of them",
      .complexity = "O(N) where N is the number of patterns",
      .args = any_patterns_args},
+    {.name = "ssubscribe",
+     .run = pubsub_ssubscribe,
+     .arity = -2,
+     .flags = PUBSUB_FLAGS,
+     .acl = "@pubsub @slow",
+     .key_first = 1,
+     .key_last = -1,
+     .key_step = 1,
+     .key_specs = keys_not_keys_all,
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Listens to sharded channels",
+     .complexity = "O(N) where N is the number of channels",
+     .args = shardchannels_args},
+    {.name = "sunsubscribe",
+     .run = pubsub_sunsubscribe,
+     .arity = -1,
+     .flags = PUBSUB_FLAGS,
+     .acl = "@pubsub @slow",
+     .key_first = 1,
+     .key_last = -1,
+     .key_step = 1,
+     .key_specs = keys_not_keys_all,
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Stops listening to sharded channels, or to all of them",
+     .complexity = "O(N) where N is the number of channels",
+     .args = any_shardchannels_args},
+    {.name = "spublish",
+     .run = pubsub_spublish,
+     .arity = 3,
+     .flags = CMD_PUBSUB | CMD_LOADING | CMD_STALE | CMD_FAST,
+     .acl = "@pubsub @fast",
+     .key_first = 1,
+     .key_last = 1,
+     .key_step = 1,
+     .key_specs = keys_not_keys,
+     .group = "pubsub",
+     .since = "7.0.0",
+     .summary = "Sends a message to a sharded channel",
+     .complexity = "O(N) where N is the number of subscribers",
+     .args = spublish_args},
     {.name = "publish",
      .run = pubsub_publish_cmd,
      .arity = 3,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/blob.h"
+#include "server/blocking.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
@@ -267,9 +268,11 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
     close_handle((uv_handle_t *)&server->pause.timer);
+    close_handle((uv_handle_t *)&server->wait_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
     close_handle((uv_handle_t *)&server->loop.idle);
+    close_handle((uv_handle_t *)&server->loop.prepare);
 }
 
 static void on_stop_timer(uv_timer_t *timer)
@@ -336,7 +339,8 @@ static void start_handles(struct server *server)
 static bool register_own(void)
 {
     return cmd_register(connection_table) && cmd_register(server_table) &&
-           cmd_register(pubsub_table) && cmd_register(inspect_table);
+           cmd_register(pubsub_table) && cmd_register(transaction_table) &&
+           cmd_register(inspect_table);
 }
 
 bool server_init(struct server *server, struct config *config)
@@ -355,6 +359,9 @@ bool server_init(struct server *server, struct config *config)
     }
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
+    tracking_init(&server->tracking, server->hash_seed);
+    watches_init(&server->watches, server->hash_seed);
+    blocking_init(server);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
     start_handles(server);
@@ -381,6 +388,9 @@ void server_clear(struct server *server)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
     slowlog_clear(&server->slowlog);
+    tracking_clear(&server->tracking);
+    watches_clear(&server->watches);
+    blocked_clear(&server->blocked);
     loop_clear(&server->loop);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_free(server->databases[i]);

@@ -9,6 +9,7 @@
 
 #include <uv.h>
 
+#include "server/blocked.h"
 #include "server/config.h"
 #include "server/keyspace.h"
 #include "server/latency.h"
@@ -17,6 +18,8 @@
 #include "server/pause.h"
 #include "server/pubsub.h"
 #include "server/slowlog.h"
+#include "server/tracking.h"
+#include "server/watch.h"
 
 /* Given by the build. */
 #define SERVER_VERSION YN_VERSION
@@ -40,6 +43,9 @@ struct server {
     struct pause pause;
     struct slowlog slowlog;
     struct latency latency;
+    struct tracking tracking;
+    struct watches watches;
+    struct blocked blocked;
 
     struct loop loop;
     struct listener listeners[LISTENER_MAX];
@@ -63,6 +69,8 @@ struct server {
     uv_timer_t cron;
     uv_timer_t clean_timer; /* runs while there is more to clean than one slice does */
     uv_timer_t stop_timer;
+    uv_timer_t wait_timer; /* the next deadline of blocking.h */
+    int64_t wait_timer_ms; /* for when it is set; INT64_MAX: it is not */
     uv_signal_t signals[2];
     bool is_stopping;
     uint64_t stop_began_ns;

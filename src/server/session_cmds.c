@@ -7,6 +7,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/host_server.h"
+#include "server/jobs.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -178,6 +179,6 @@ void session_reset(struct cmd_call *call)
 {
     conn_reset_session(call->host->conn);
     /* RESET also ends CLIENT REPLY OFF, so its own reply is sent. */
-    call->host->out = &call->host->conn->out;
+    call->host->out = jobs_out(call->host->conn);
     host_reply_status(call->host, "RESET");
 }

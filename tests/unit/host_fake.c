@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/num.h"
+#include "core/random.h"
 #include "resp/write.h"
 
 #define KEYS_MAX 64
@@ -36,6 +37,7 @@ struct host {
     size_t n_allocations_left; /* 0: no limit; 1: the next one fails */
     struct yn_allocator allocator;
     struct yn_options options;
+    uint64_t random;
     struct fake_key keys[KEYS_MAX];
 };
 
@@ -47,6 +49,7 @@ struct fake {
     void (*between)(struct fake *fake, void *ctx);
     void *between_ctx;
     size_t n_steps;
+    struct cmd_block block;
 };
 
 /* ---- set-up ---- */
@@ -149,6 +152,11 @@ void fake_set_now(struct fake *fake, int64_t now_ms)
     fake->host.now_ms = now_ms;
 }
 
+void fake_set_random(struct fake *fake, uint64_t seed)
+{
+    fake->host.random = seed;
+}
+
 struct host *fake_host(struct fake *fake)
 {
     return &fake->host;
@@ -220,6 +228,7 @@ struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
     yn_buf_reset(&h->events, 1 << 16);
     fake->n_steps = 0;
     cmd_run(&call);
+    fake->block = call.block;
     if (call.job != NULL)
         run_job(fake, call.job);
     cmd_arena_reset(fake->arena);
@@ -253,6 +262,11 @@ const char *fake_run(struct fake *fake, const char *line)
 size_t fake_job_steps(const struct fake *fake)
 {
     return fake->n_steps;
+}
+
+struct cmd_block fake_block(const struct fake *fake)
+{
+    return fake->block;
 }
 
 const char *fake_events(const struct fake *fake)
@@ -449,34 +463,99 @@ struct host_value host_key_write(struct host *h, struct yn_bytes name)
     return host_key_read(h, name);
 }
 
+static void set_expiry(struct fake_key *key, int64_t expiry_ms)
+{
+    if (expiry_ms != HOST_EXPIRY_KEEP)
+        key->expiry_ms = expiry_ms;
+}
+
 bool host_key_put_zset(struct host *h, struct yn_bytes name, struct yn_zset *set)
+{
+    return host_key_put_zset_until(h, name, set, HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_zset_until(struct host *h, struct yn_bytes name, struct yn_zset *set,
+                             int64_t expiry_ms)
 {
     if (h->fails_puts)
         return false;
     struct fake_key *key = slot_for(h, name);
     key->type = HOST_ZSET;
     key->zset = set;
-    key->expiry_ms = -1;
+    set_expiry(key, expiry_ms);
     return true;
+}
+
+static struct host_blob *blob_of(struct yn_bytes value, size_t len)
+{
+    struct host_blob *blob = malloc(sizeof *blob + len);
+    if (blob == NULL)
+        return NULL;
+    *blob = (struct host_blob){.n_holders = 1, .len = len};
+    if (value.len > 0)
+        memcpy(blob->bytes, value.data, value.len);
+    return blob;
+}
+
+static void put_blob(struct host *h, struct yn_bytes name, struct host_blob *blob,
+                     int64_t expiry_ms)
+{
+    struct fake_key *key = slot_for(h, name);
+    key->type = HOST_STRING;
+    key->blob = blob;
+    set_expiry(key, expiry_ms);
 }
 
 bool host_key_put_string(struct host *h, struct yn_bytes name, struct yn_bytes value,
                          bool keep_expiry)
 {
-    if (h->fails_puts)
-        return false;
-    struct host_blob *blob = malloc(sizeof *blob + value.len);
+    return host_key_put_string_until(h, name, value,
+                                     keep_expiry ? HOST_EXPIRY_KEEP : HOST_EXPIRY_NONE);
+}
+
+bool host_key_put_string_until(struct host *h, struct yn_bytes name,
+                               struct yn_bytes value, int64_t expiry_ms)
+{
+    struct host_blob *blob = h->fails_puts ? NULL : blob_of(value, value.len);
     if (blob == NULL)
         return false;
-    *blob = (struct host_blob){.n_holders = 1, .len = value.len};
-    if (value.len > 0)
-        memcpy(blob->bytes, value.data, value.len);
-    struct fake_key *key = slot_for(h, name);
-    key->type = HOST_STRING;
-    key->blob = blob;
-    if (!keep_expiry)
-        key->expiry_ms = -1;
+    put_blob(h, name, blob, expiry_ms);
     return true;
+}
+
+bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs)
+{
+    struct host_blob *blobs[KEYS_MAX];
+    assert(n <= KEYS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        blobs[i] = h->fails_puts ? NULL : blob_of(pairs[2 * i + 1], pairs[2 * i + 1].len);
+        if (blobs[i] != NULL)
+            continue;
+        while (i-- > 0)
+            host_blob_drop(blobs[i]);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        put_blob(h, pairs[2 * i], blobs[i], HOST_EXPIRY_NONE);
+    return true;
+}
+
+char *host_key_edit_string(struct host *h, struct yn_bytes name, size_t len)
+{
+    struct host_value old = host_key_read(h, name);
+    struct host_blob *blob =
+        h->fails_puts ? NULL
+                      : blob_of(old.string, len > old.string.len ? len : old.string.len);
+    if (blob == NULL)
+        return NULL;
+    put_blob(h, name, blob, HOST_EXPIRY_KEEP);
+    return blob->bytes;
+}
+
+size_t host_string_len_max(struct host *h)
+{
+    (void)h;
+    return FAKE_STRING_MAX;
 }
 
 bool host_key_remove(struct host *h, struct yn_bytes name)
@@ -524,6 +603,11 @@ bool host_key_set_expiry_ms(struct host *h, struct yn_bytes name, int64_t at_ms)
 int64_t host_now_ms(struct host *h)
 {
     return h->now_ms;
+}
+
+uint64_t host_random(struct host *h)
+{
+    return yn_random_next(&h->random);
 }
 
 size_t host_key_count(struct host *h)

@@ -11,6 +11,8 @@
 #include "core/buf.h"
 
 #define FAKE_NOW_MS INT64_C(1700000000000)
+/* What host_string_len_max says. */
+#define FAKE_STRING_MAX 4096
 
 struct fake;
 
@@ -31,6 +33,8 @@ void fake_fail_holds(struct fake *fake, bool fails);
 /* Makes host_key_put_* fail. */
 void fake_fail_puts(struct fake *fake, bool fails);
 void fake_set_now(struct fake *fake, int64_t now_ms);
+/* Where the random numbers go on from. */
+void fake_set_random(struct fake *fake, uint64_t seed);
 
 /* Runs a command; words are split at blanks, '...' quotes. Returns the whole reply, NUL
  * terminated, valid until the next call. */
@@ -40,6 +44,8 @@ struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
 
 /* Number of steps that the job of the last command took; 0: it made none. */
 size_t fake_job_steps(const struct fake *fake);
+/* What the last command left in call->block. Its keys are not to be read any more. */
+struct cmd_block fake_block(const struct fake *fake);
 /* "event:key event:key " of the last command. */
 const char *fake_events(const struct fake *fake);
 /* The host, to call commands' helpers directly. */

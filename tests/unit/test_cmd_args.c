@@ -118,6 +118,30 @@ static int teardown(void **state)
     return 0;
 }
 
+static void test_long_double(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",        " 1",  "1 ",     "\t1", "x",
+                                      "1x",      "nan", "1e5000", "-",   "-1e5000",
+                                      "1e-5000", "0x",  "1,5"};
+    long double value;
+    char digits[6000];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(cmd_word_parse_long_double((struct yn_bytes){bad[i], strlen(bad[i])},
+                                                &value));
+    assert_false(cmd_word_parse_long_double((struct yn_bytes){"1\0", 2}, &value));
+    assert_false(cmd_word_parse_long_double((struct yn_bytes){"\0", 1}, &value));
+    assert_true(cmd_word_parse_long_double((struct yn_bytes){"-1.25", 5}, &value));
+    assert_true(value == -1.25L);
+    assert_true(cmd_word_parse_long_double((struct yn_bytes){"0x1p3", 5}, &value));
+    assert_true(value == 8);
+    assert_true(cmd_word_parse_long_double((struct yn_bytes){"-inf", 4}, &value));
+    assert_true(value < 0);
+    memset(digits, '0', sizeof digits);
+    assert_true(cmd_word_parse_long_double((struct yn_bytes){digits, 5119}, &value));
+    assert_false(cmd_word_parse_long_double((struct yn_bytes){digits, 5120}, &value));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +149,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failure, setup, teardown),
         cmocka_unit_test_setup_teardown(test_format, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena, setup, teardown),
+        cmocka_unit_test(test_long_double),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,44 @@ static void test_keys_of(void **state)
     assert_int_equal(cmd_keys_of(cmd_find(bytes_of("dbsize")), 1, argv, keys, 4), 0);
 }
 
+/* Keys behind their number, with and without a destination. */
+static void test_numkeys(void **state)
+{
+    (void)state;
+    static const struct cmd_spec store = {.name = "store",
+                                          .arity = -4,
+                                          .keys = CMD_KEYS_NUMKEYS,
+                                          .key_first = 1,
+                                          .numkeys = 2};
+    static const struct cmd_spec read = {
+        .name = "read", .arity = -3, .keys = CMD_KEYS_NUMKEYS, .numkeys = 1};
+    struct yn_bytes argv[6];
+    size_t keys[4] = {0};
+    const char *words[] = {"store", "d", "2", "a", "b", "weights"};
+    for (size_t i = 0; i < 6; i++)
+        argv[i] = bytes_of(words[i]);
+    assert_int_equal(cmd_keys_of(&store, 6, argv, keys, 4), 3);
+    assert_int_equal(keys[0], 1);
+    assert_int_equal(keys[1], 3);
+    assert_int_equal(keys[2], 4);
+    keys[1] = 77;
+    assert_int_equal(cmd_keys_of(&store, 6, argv, keys, 1), 3);
+    assert_int_equal(keys[1], 77);
+    assert_int_equal(cmd_keys_of(&store, 6, argv, NULL, 0), 3);
+    assert_int_equal(cmd_keys_of(&store, 4, argv, keys, 4), 0); /* too few of them */
+    assert_int_equal(cmd_keys_of(&store, 3, argv, keys, 4), 0);
+    assert_int_equal(cmd_keys_of(&read, 5, argv + 1, keys, 4), 2);
+    assert_int_equal(keys[0], 2);
+    assert_int_equal(keys[1], 3);
+    static const char *const wrong[] = {"0", "-1", "", "x", "4", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        argv[2] = bytes_of(wrong[i]);
+        assert_int_equal(cmd_keys_of(&read, 5, argv + 1, keys, 4), 0);
+    }
+    argv[2] = bytes_of("1x");
+    assert_int_equal(cmd_keys_of(&read, 5, argv + 1, keys, 4), 1);
+}
+
 #define GEODIST_INFO                                                            \
     "*10|$7|geodist|:-4|*1|+readonly|:1|:1|:1|*3|+@read|+@geo|+@slow|*0|*1|*6|" \
     "$5|flags|*2|+RO|+access|"                                                  \
@@ -173,7 +211,9 @@ static void test_list(void **state)
     check_reply(f, "COMMAND LIST FILTERBY PATTERN GEOD*", "*1|$7|geodist|");
     check_reply(f, "COMMAND LIST FILTERBY MODULE x", "*0|");
     check_reply(f, "COMMAND LIST FILTERBY ACLCAT nope", "*0|");
-    check_reply(f, "COMMAND LIST FILTERBY ACLCAT STRING", "*3|$3|get|$4|mget|$3|set|");
+    check_reply(f, "COMMAND LIST FILTERBY ACLCAT PUBSUB", "*0|");
+    assert_non_null(strstr(fake_run(f, "COMMAND LIST FILTERBY ACLCAT STRING"),
+                           "$3\r\nget\r\n$6\r\ngetdel\r\n"));
     check_reply(f, "COMMAND LIST FILTERBY ACLCAT @geo", "*0|");
     check_reply(f, "COMMAND LIST FILTERBY FOO x", "-ERR syntax error|");
     check_reply(f, "COMMAND LIST FILTERBY PATTERN", "-ERR syntax error|");
@@ -209,6 +249,7 @@ int main(void)
         check_test(test_unsupported_commands),
         check_test(test_registry),
         check_test(test_keys_of),
+        check_test(test_numkeys),
         check_test(test_info),
         check_test(test_docs),
         check_test(test_list),

@@ -124,7 +124,54 @@ static void test_zadd_zrem(void **state)
     sweep_for_good(f, line);
     free(line);
     sweep(f, "ZADD k INCR 5 a-longer-member-5");
+    sweep(f, "ZINCRBY k 5 a-longer-member-5");
     sweep(f, "ZREM k a-longer-member-5 a-longer-member-6 a-longer-member-7");
+}
+
+/* Of many members, so that leaves go; the larger pops read from a frozen view. */
+static void test_removals(void **state)
+{
+    static const char *const lines[] = {
+        "ZREMRANGEBYRANK k 3 -4",
+        "ZREMRANGEBYRANK k 0 -1",
+        "ZREMRANGEBYRANK k 100 250",
+        "ZREMRANGEBYSCORE k 1e15 inf",
+        "ZREMRANGEBYLEX k - +",
+        "ZPOPMIN k",
+        "ZPOPMAX k 20",
+        "ZPOPMIN k 150",
+        "ZPOPMAX k 1000",
+        "ZMPOP 2 none k MAX COUNT 300",
+        "BZMPOP 0 2 none k MIN COUNT 100",
+        "BZPOPMAX k 0",
+    };
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        sweep(f, lines[i]);
+        sweep_for_good(f, lines[i]);
+    }
+    assert_true(sweep(f, "ZPOPMIN k 150") > 0);
+}
+
+static void test_combinations(void **state)
+{
+    static const char *const lines[] = {
+        "ZUNION 2 k k WEIGHTS 1 2 WITHSCORES",
+        "ZUNIONSTORE d 3 k none k",
+        "ZINTERSTORE k 2 k k AGGREGATE MAX",
+        "ZDIFFSTORE k 2 k none",
+        "ZRANGESTORE d k 10 300",
+        "ZUNIONSTORE d 2 k none WEIGHTS 0.1 1",
+    };
+    struct fake *f = *state;
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        assert_true(sweep(f, lines[i]) > 0);
+        sweep_for_good(f, lines[i]);
+    }
+    fake_fail_puts(f, true);
+    check_reply(f, "ZRANGESTORE d k 0 1",
+                "-ERR out of memory: the command was not executed|");
+    fake_fail_puts(f, false);
 }
 
 static void test_searches(void **state)
@@ -144,7 +191,20 @@ static void test_others(void **state)
 {
     struct fake *f = *state;
     sweep(f, "ZSCAN k 0 COUNT 1000");
+    assert_true(sweep(f, "ZRANDMEMBER k 5") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k 200") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k -200 WITHSCORES") > 0);
+    assert_true(sweep(f, "ZRANDMEMBER k 400") > 0);
     sweep(f, "SET d new GET");
+    sweep(f, "SET d new GET EX 100");
+    sweep(f, "GETSET d new");
+    sweep(f, "GETEX d EX 100");
+    sweep(f, "MSET d 1 d 2");
+    sweep(f, "MGET d d k");
+    sweep(f, "APPEND d tail");
+    sweep(f, "SETRANGE d 20 tail");
+    sweep(f, "DUMP d");
+    sweep(f, "DUMP k");
     sweep(f, "KEYS *");
     sweep(f, "SCAN 0 MATCH *");
     sweep(f, "COMMAND GETKEYS MGET a b c");
@@ -161,19 +221,60 @@ static void test_error_texts(void **state)
     allocs_reset(0, false);
 }
 
+/* A value that is restored in place of another one. */
+static void test_restore(void **state)
+{
+    struct fake *f = *state;
+    struct yn_bytes dump[] = {{"DUMP", 4}, {"k", 1}};
+    fill(f);
+    struct yn_bytes reply = fake_run_words(f, 2, dump);
+    size_t head_len =
+        (size_t)((char *)memchr(reply.data, '\n', reply.len) + 1 - reply.data);
+    struct yn_buf payload;
+    yn_buf_init(&payload);
+    yn_buf_append(&payload, reply.data + head_len, reply.len - head_len - 2);
+    struct yn_bytes restore[] = {{"RESTORE", 7},
+                                 {"d", 1},
+                                 {"1000", 4},
+                                 {payload.data, payload.len},
+                                 {"REPLACE", 7}};
+    for (size_t fail_at = 1;; fail_at++) {
+        fill(f);
+        allocs_reset(fail_at, true);
+        reply = fake_run_words(f, 5, restore);
+        bool has_failed = allocs.n_calls >= fail_at;
+        allocs_reset(0, false);
+        if (!has_failed)
+            break;
+        assert_memory_equal(reply.data, NOMEM, strlen(NOMEM));
+        assert_string_equal(fake_events(f), "");
+        assert_string_equal(fake_run(f, "GET d"), "$6\r\nstring\r\n");
+        assert_string_equal(fake_run(f, "PTTL d"), ":-1\r\n");
+    }
+    assert_string_equal(fake_events(f), "restore:d ");
+    yn_buf_clear(&payload);
+}
+
 static void test_jobs_held(void **state)
 {
     struct fake *f = *state;
     fake_set_jobs(f, 1, true, NULL, NULL);
+    sweep(f, "DUMP k");
     sweep(f, "GEOSEARCH k FROMLONLAT 20 20 BYRADIUS 5000 km");
     sweep(f, "ZRANGE k 0 -1 WITHSCORES");
+    sweep(f, "ZRANDMEMBER k 5");
+    sweep(f, "ZRANDMEMBER k 200");
+    sweep(f, "ZPOPMIN k 200");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_geoadd), check_test(test_zadd_zrem),   check_test(test_searches),
-        check_test(test_others), check_test(test_error_texts), check_test(test_jobs_held),
+        check_test(test_geoadd),       check_test(test_zadd_zrem),
+        check_test(test_combinations), check_test(test_removals),
+        check_test(test_searches),     check_test(test_others),
+        check_test(test_error_texts),  check_test(test_jobs_held),
+        check_test(test_restore),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,20 +67,26 @@ static void test_zadd_errors(void **state)
     check_reply(f, "ZADD s 1 b", WRONGTYPE);
 }
 
-static void test_zrem(void **state)
+static void test_zincrby(void **state)
 {
     struct fake *f = *state;
-    check_reply(f, "ZADD k 1 a 2 b 3 c", ":3|");
-    check_reply(f, "ZREM k x", ":0|");
+    check_reply(f, "ZINCRBY k 1.5 a", "$3|1.5|");
+    assert_string_equal(fake_events(f), "zincr:k ");
+    check_reply(f, "ZINCRBY k -2 a", "$4|-0.5|");
+    check_reply(f, "ZINCRBY k 0 a", "$4|-0.5|");
     assert_string_equal(fake_events(f), "");
-    check_reply(f, "ZREM k a x a", ":1|");
-    assert_string_equal(fake_events(f), "zrem:k ");
-    check_reply(f, "ZREM k b c", ":2|");
-    assert_string_equal(fake_events(f), "zrem:k del:k ");
-    check_reply(f, "EXISTS k", ":0|");
-    check_reply(f, "ZREM k b", ":0|");
+    check_reply(f, "ZINCRBY k inf b", "$3|inf|");
+    check_reply(f, "ZINCRBY k -inf b", "-ERR resulting score is not a number (NaN)|");
+    check_reply(f, "ZSCORE k b", "$3|inf|");
+    check_reply(f, "ZINCRBY k 1e400 a", "-ERR value is not a valid float|");
+    check_reply(f, "ZINCRBY k nan a", "-ERR value is not a valid float|");
+    check_reply(f, "ZINCRBY k 1",
+                "-ERR wrong number of arguments for 'zincrby' command|");
     check_reply(f, "SET s v", "+OK|");
-    check_reply(f, "ZREM s b", WRONGTYPE);
+    check_reply(f, "ZINCRBY s x a", "-ERR value is not a valid float|");
+    check_reply(f, "ZINCRBY s 1 a", WRONGTYPE);
+    fake_set_resp(f, 3);
+    check_reply(f, "ZINCRBY k 1 a", ",0.5|");
 }
 
 static void test_reads(void **state)
@@ -118,78 +124,6 @@ static void test_reads(void **state)
     check_reply(f, "ZSCAN s 0", WRONGTYPE);
 }
 
-static void test_zrange_by_rank(void **state)
-{
-    struct fake *f = *state;
-    check_reply(f, "ZADD k 1 a 2 b 3 c", ":3|");
-    check_reply(f, "ZRANGE k 0 -1", "*3|$1|a|$1|b|$1|c|");
-    check_reply(f, "ZRANGE k 1 1", "*1|$1|b|");
-    check_reply(f, "ZRANGE k -2 100", "*2|$1|b|$1|c|");
-    check_reply(f, "ZRANGE k -100 0", "*1|$1|a|");
-    check_reply(f, "ZRANGE k 3 4", "*0|");
-    check_reply(f, "ZRANGE k 2 1", "*0|");
-    check_reply(f, "ZRANGE k 0 -4", "*0|");
-    check_reply(f, "ZRANGE k -9223372036854775808 9223372036854775807",
-                "*3|$1|a|$1|b|$1|c|");
-    check_reply(f, "ZRANGE k 0 0 REV", "*1|$1|c|");
-    check_reply(f, "ZRANGE k 1 -1 REV WITHSCORES", "*4|$1|b|$1|2|$1|a|$1|1|");
-    check_reply(f, "ZRANGE none 0 -1", "*0|");
-    check_reply(f, "ZRANGE k 0 x", "-ERR value is not an integer or out of range|");
-    check_reply(f, "ZRANGE k 0 -1 REV REV", "-ERR syntax error|");
-    check_reply(
-        f, "ZRANGE k 0 -1 LIMIT 0 1",
-        "-ERR syntax error, LIMIT is only supported in combination with either BYSCORE "
-        "or BYLEX|");
-    check_reply(f, "ZRANGE k 0 -1 LIMIT 0 -1", "*3|$1|a|$1|b|$1|c|");
-    fake_set_resp(f, 3);
-    check_reply(f, "ZRANGE k 0 1 WITHSCORES", "*2|*2|$1|a|,1|*2|$1|b|,2|");
-}
-
-static void test_zrange_by_score(void **state)
-{
-    struct fake *f = *state;
-    check_reply(f, "ZADD k 1 a 2 b 2 b2 3 c inf z", ":5|");
-    check_reply(f, "ZRANGEBYSCORE k 2 3", "*3|$1|b|$2|b2|$1|c|");
-    check_reply(f, "ZRANGEBYSCORE k (2 +inf WITHSCORES", "*4|$1|c|$1|3|$1|z|$3|inf|");
-    check_reply(f, "ZRANGEBYSCORE k -inf (2", "*1|$1|a|");
-    check_reply(f, "ZRANGEBYSCORE k (2 (2", "*0|");
-    check_reply(f, "ZRANGEBYSCORE k 3 1", "*0|");
-    check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT 1 2", "*2|$1|b|$2|b2|");
-    check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT 4 -1", "*1|$1|z|");
-    check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT -1 2", "*0|");
-    check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT 5 2", "*0|");
-    check_reply(f, "ZRANGEBYSCORE k -inf inf LIMIT 0 0", "*0|");
-    check_reply(f, "ZRANGE k 3 (1 BYSCORE REV LIMIT 1 1", "*1|$2|b2|");
-    check_reply(f, "ZRANGE k 1 3 BYSCORE REV", "*0|");
-    /* the ends are read leniently */
-    check_reply(f, "ZRANGEBYSCORE k '' 1", "*1|$1|a|");
-    check_reply(f, "ZRANGEBYSCORE k ( ' 1'", "*1|$1|a|");
-    check_reply(f, "ZRANGEBYSCORE k 1e400 inf", "*1|$1|z|");
-    check_reply(f, "ZRANGEBYSCORE k nan 1", "-ERR min or max is not a float|");
-    check_reply(f, "ZRANGEBYSCORE k 1 1x", "-ERR min or max is not a float|");
-    check_reply(f, "ZRANGEBYSCORE k 1 2 REV", "-ERR syntax error|");
-    check_reply(f, "ZRANGEBYSCORE k 1 2 LIMIT 0", "-ERR syntax error|");
-    check_reply(f, "ZRANGEBYSCORE k 1 2 LIMIT x y",
-                "-ERR value is not an integer or out of range|");
-    check_reply(f, "ZRANGE k 1 2 BYSCORE BYLEX", "-ERR syntax error|");
-}
-
-static void test_zrange_by_lex(void **state)
-{
-    struct fake *f = *state;
-    check_reply(f, "ZADD k 0 a 0 b 0 c 0 ca", ":4|");
-    check_reply(f, "ZRANGE k - + BYLEX", "*4|$1|a|$1|b|$1|c|$2|ca|");
-    check_reply(f, "ZRANGE k [b (ca BYLEX", "*2|$1|b|$1|c|");
-    check_reply(f, "ZRANGE k (b [ca BYLEX LIMIT 1 5", "*1|$2|ca|");
-    check_reply(f, "ZRANGE k + (a BYLEX REV", "*3|$2|ca|$1|c|$1|b|");
-    check_reply(f, "ZRANGE k [ [b BYLEX", "*2|$1|a|$1|b|");
-    check_reply(f, "ZRANGE k + - BYLEX", "*0|");
-    check_reply(f, "ZRANGE k a [b BYLEX", "-ERR min or max not valid string range item|");
-    check_reply(f, "ZRANGE k - '' BYLEX", "-ERR min or max not valid string range item|");
-    check_reply(f, "ZRANGE k - + BYLEX WITHSCORES",
-                "-ERR syntax error, WITHSCORES not supported in combination with BYLEX|");
-}
-
 static void test_zscan(void **state)
 {
     struct fake *f = *state;
@@ -207,6 +141,9 @@ static void test_zscan(void **state)
     check_reply(f, "ZSCAN k 0 COUNT 0", "-ERR syntax error|");
     check_reply(f, "ZSCAN k 0 COUNT x", "-ERR value is not an integer or out of range|");
     check_reply(f, "ZSCAN k 0 TYPE zset", "-ERR syntax error|");
+    check_reply(f, "ZSCAN k 0 NOVALUES",
+                "-ERR NOVALUES option can only be used in HSCAN|");
+    check_reply(f, "ZSCAN none 0 NOVALUES", "*2|$1|0|*0|");
     fake_set_resp(f, 3);
     check_reply(f, "ZSCAN k 0 MATCH a", "*2|$1|0|*2|$1|a|$1|1|"); /* scores stay bulks */
 }
@@ -238,15 +175,9 @@ static void test_zscan_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        check_test(test_zadd),
-        check_test(test_zadd_incr),
-        check_test(test_zadd_errors),
-        check_test(test_zrem),
-        check_test(test_reads),
-        check_test(test_zrange_by_rank),
-        check_test(test_zrange_by_score),
-        check_test(test_zrange_by_lex),
-        check_test(test_zscan),
+        check_test(test_zadd),        check_test(test_zadd_incr),
+        check_test(test_zadd_errors), check_test(test_zincrby),
+        check_test(test_reads),       check_test(test_zscan),
         check_test(test_zscan_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

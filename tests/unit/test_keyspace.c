@@ -34,7 +34,7 @@ static void assert_sound(const struct keyspace *ks)
 
 static void put(struct keyspace *ks, struct yn_bytes key, const char *value)
 {
-    assert_true(keyspace_put_string(ks, key, text_bytes(value), false, NOW));
+    assert_true(keyspace_put_string(ks, key, text_bytes(value), HOST_EXPIRY_NONE, NOW));
 }
 
 static void assert_string(const struct keyspace *ks, const char *key, const char *value)
@@ -63,11 +63,12 @@ static void test_basics(void **state)
     assert_sound(ks);
 
     struct yn_zset *set = yn_zset_new(NULL);
-    assert_true(keyspace_put_zset(ks, text_bytes("a"), set, NOW));
+    assert_true(keyspace_put_zset(ks, text_bytes("a"), set, HOST_EXPIRY_NONE, NOW));
     struct host_value found = keyspace_find(ks, text_bytes("a"), NOW);
     assert_int_equal(found.type, HOST_ZSET);
     assert_ptr_equal(found.zset, set);
-    assert_true(keyspace_put_zset(ks, text_bytes("a"), set, NOW)); /* itself: not freed */
+    assert_true(keyspace_put_zset(ks, text_bytes("a"), set, HOST_EXPIRY_NONE,
+                                  NOW)); /* itself: not freed */
     put(ks, text_bytes("a"), "3");
     assert_string(ks, "a", "3");
     keyspace_flush(ks);
@@ -94,9 +95,9 @@ static void test_expiry(void **state)
     assert_sound(ks);
 
     /* a put keeps or drops it as asked */
-    assert_true(keyspace_put_string(ks, a, text_bytes("2"), true, NOW));
+    assert_true(keyspace_put_string(ks, a, text_bytes("2"), HOST_EXPIRY_KEEP, NOW));
     assert_int_equal(keyspace_expiry_ms(ks, a, NOW), NOW + 50);
-    assert_true(keyspace_put_string(ks, a, text_bytes("3"), false, NOW));
+    assert_true(keyspace_put_string(ks, a, text_bytes("3"), HOST_EXPIRY_NONE, NOW));
     assert_int_equal(keyspace_expiry_ms(ks, a, NOW), -1);
     assert_int_equal(keyspace_n_volatile(ks), 0);
     assert_true(keyspace_set_expiry_ms(ks, a, NOW + 50, NOW));
@@ -117,7 +118,7 @@ static void test_expiry(void **state)
     put(ks, a, "4");
     assert_true(keyspace_set_expiry_ms(ks, a, NOW - 1, NOW)); /* past: expired at once */
     assert_int_equal(keyspace_find(ks, a, NOW).type, HOST_NONE);
-    assert_true(keyspace_put_string(ks, a, text_bytes("5"), true, NOW));
+    assert_true(keyspace_put_string(ks, a, text_bytes("5"), HOST_EXPIRY_KEEP, NOW));
     assert_int_equal(keyspace_expiry_ms(ks, a, NOW), -1); /* a new key: nothing to keep */
     assert_sound(ks);
     keyspace_free(ks);
@@ -178,7 +179,8 @@ static void model_step(struct keyspace *ks, struct model *model, unsigned bias,
         bool keep = rand() % 2 == 0;
         int n = rand() % 1000;
         snprintf(value, sizeof value, "%d", n);
-        assert_true(keyspace_put_string(ks, key, text_bytes(value), keep, now));
+        assert_true(keyspace_put_string(ks, key, text_bytes(value),
+                                        keep ? HOST_EXPIRY_KEEP : HOST_EXPIRY_NONE, now));
         if (!has || !keep)
             model->expiry[i] = -1;
         model->value[i] = n;

@@ -199,6 +199,114 @@ static void a_crowded_cell(void **state)
     yn_zset_free(set);
 }
 
+/* ---- ranges ---- */
+
+/* Sets of a few leaves and of many, of each kind, lose each of some intervals, with and
+ * without a frozen view. */
+static void removes_ranges(void **state)
+{
+    (void)state;
+    static double (*const scores[])(size_t) = {spread_score, odd_score, one_score};
+    static const size_t sizes[] = {1, 50, 1000, 12000};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t s = 0; s < 4; s++) {
+            size_t n = sizes[s];
+            const size_t cuts[][2] = {{0, 0},     {0, 1},         {0, n},    {n / 2, n},
+                                      {1, n / 2}, {n / 3, n / 3}, {n, 1},    {n - 1, 5},
+                                      {1, n - 2}, {0, SIZE_MAX},  {n / 7, 1}};
+            for (size_t c = 0; c < 2 * sizeof cuts / sizeof cuts[0]; c++) {
+                size_t first = cuts[c / 2][0], len = cuts[c / 2][1], removed;
+                struct yn_zset *set = set_of(n, scores[k]);
+                struct yn_view *view = NULL;
+                if (c % 2 == 1)
+                    assert_int_equal(yn_zset_freeze(set, &view), YN_OK);
+                size_t wanted = first >= n ? 0 : len < n - first ? len : n - first;
+                assert_int_equal(yn_zset_remove_range(set, first, len, &removed), YN_OK);
+                assert_int_equal(removed, wanted);
+                assert_int_equal(yn_zset_count(set), n - wanted);
+                assert_sound(set);
+                assert_int_equal(yn_zset_put(set, bytes("new"), 1, NULL), YN_OK);
+                assert_sound(set);
+                yn_view_free(view);
+                yn_zset_free(set);
+            }
+        }
+}
+
+/* Copies of intervals, of sets of each kind, from the live view and from a frozen one. */
+static void copies_ranges(void **state)
+{
+    (void)state;
+    static double (*const scores[])(size_t) = {spread_score, odd_score, one_score};
+    static const size_t sizes[] = {0, 1, 50, 1000, 12000};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t s = 0; s < 5; s++) {
+            size_t n = sizes[s];
+            const size_t parts[][2] = {{0, 0},     {0, 1},         {0, n}, {n / 2, n},
+                                       {1, n / 2}, {n / 3, n / 3}, {n, 1}, {0, SIZE_MAX}};
+            struct yn_zset *set = set_of(n, scores[k]), *copy;
+            struct yn_view *view;
+            for (size_t i = 0; i < n; i += 97) { /* some leaves are half empty */
+                size_t removed;
+                assert_int_equal(yn_zset_remove_range(set, i, 90, &removed), YN_OK);
+            }
+            n = yn_zset_count(set);
+            assert_int_equal(yn_zset_freeze(set, &view), YN_OK);
+            for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
+                size_t first = parts[p][0], len = parts[p][1];
+                size_t wanted = first >= n ? 0 : len < n - first ? len : n - first;
+                assert_int_equal(yn_zset_copy(p % 2 ? view : yn_zset_view(set), first,
+                                              len, NULL, &copy),
+                                 YN_OK);
+                assert_int_equal(yn_zset_count(copy), wanted);
+                assert_sound(copy);
+                struct yn_cursor a, b;
+                yn_cursor_seek(&a, yn_zset_view(copy), 0);
+                yn_cursor_seek(&b, view, first);
+                for (size_t i = 0; i < wanted; i++) {
+                    struct yn_entry x = yn_cursor_entry(&a), y = yn_cursor_entry(&b);
+                    assert_true(x.score == y.score);
+                    assert_int_equal(yn_bytes_compare(x.member, y.member), 0);
+                    yn_cursor_next(&a);
+                    yn_cursor_next(&b);
+                }
+                assert_int_equal(yn_zset_put(copy, bytes("new"), 1, NULL), YN_OK);
+                assert_sound(copy);
+                yn_zset_free(copy);
+            }
+            yn_view_free(view);
+            yn_zset_free(set);
+        }
+}
+
+/* Cuts that leave one entry of every hundred leave no block for each of them. */
+static void ranges_leave_no_small_leaves(void **state)
+{
+    (void)state;
+    struct yn_zset *set = set_of(100000, spread_score);
+    for (size_t rank = 0; rank < yn_zset_count(set); rank++)
+        assert_int_equal(yn_zset_remove_range(set, rank, 99, NULL), YN_OK);
+    assert_int_equal(yn_zset_count(set), 1000);
+    assert_sound(set);
+    /* the dictionary keeps its 1 MB; a block for each member would take 2 MB more */
+    assert_true(yn_zset_memory(set) < 1500 * 1024);
+    yn_zset_free(set);
+}
+
+/* When most of a set goes its dictionary becomes small, too. */
+static void the_rest_of_a_large_set_is_small(void **state)
+{
+    (void)state;
+    struct yn_zset *set = set_of(200000, spread_score);
+    char space[24];
+    double score;
+    assert_int_equal(yn_zset_remove_range(set, 1000, 198000, NULL), YN_OK);
+    assert_true(yn_zset_memory(set) < 2000 * 60);
+    assert_sound(set);
+    assert_true(yn_zset_find(set, number(0, space), &score));
+    yn_zset_free(set);
+}
+
 /* ---- views ---- */
 
 static void views_keep_what_they_saw(void **state)
@@ -316,6 +424,15 @@ static enum yn_status change_remove(struct yn_zset *set)
 {
     return yn_zset_remove(set, bytes("5"), NULL);
 }
+static enum yn_status change_remove_some(struct yn_zset *set)
+{
+    return yn_zset_remove_range(set, 3, 60, NULL);
+}
+static enum yn_status change_remove_most(struct yn_zset *set)
+{
+    size_t n = yn_zset_count(set);
+    return yn_zset_remove_range(set, n / 20, n - n / 20 - n / 20, NULL);
+}
 
 /*
  * Fails the 1st, 2nd, 3rd ... allocation of a change until it succeeds. After each
@@ -361,8 +478,9 @@ static void allocation_failures_change_nothing(void **state)
 {
     (void)state;
     static const size_t sizes[] = {0, 1, 60, 105, 110, 115, 120, 400, 3000};
-    static const change_fn changes[] = {change_add,  change_add_long, change_add_odd,
-                                        change_move, change_move_odd, change_remove};
+    static const change_fn changes[] = {
+        change_add,      change_add_long, change_add_odd,     change_move,
+        change_move_odd, change_remove,   change_remove_some, change_remove_most};
     memset(long_name, 'l', sizeof long_name);
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t c = 0; c < sizeof changes / sizeof changes[0]; c++)
@@ -431,6 +549,25 @@ static void building_survives_allocation_failure(void **state)
         assert_int_equal(failing.bytes, 0);
     }
     assert_int_equal(status, YN_OK);
+
+    struct yn_zset *source;
+    assert_int_equal(yn_zset_build(NULL, entries, 2000, &source), YN_OK);
+    status = YN_ENOMEM;
+    for (size_t fail_at = 0; status == YN_ENOMEM; fail_at++) {
+        struct failing failing = {.left = fail_at};
+        struct yn_allocator hook = {failing_alloc, failing_free, &failing};
+        struct yn_options options = {.allocator = &hook, .hash_seed = 42};
+        struct yn_zset *set = NULL;
+        status = yn_zset_copy(yn_zset_view(source), 20, 1950, &options, &set);
+        if (status == YN_OK) {
+            assert_sound(set);
+            assert_int_equal(yn_zset_count(set), 1950);
+            yn_zset_free(set);
+        }
+        assert_int_equal(failing.bytes, 0);
+    }
+    assert_int_equal(status, YN_OK);
+    yn_zset_free(source);
 }
 
 static void searching_survives_allocation_failure(void **state)
@@ -600,6 +737,10 @@ int main(void)
         cmocka_unit_test(members_of_every_length),
         cmocka_unit_test(a_member_of_512_megabytes),
         cmocka_unit_test(a_crowded_cell),
+        cmocka_unit_test(removes_ranges),
+        cmocka_unit_test(copies_ranges),
+        cmocka_unit_test(ranges_leave_no_small_leaves),
+        cmocka_unit_test(the_rest_of_a_large_set_is_small),
         cmocka_unit_test(views_keep_what_they_saw),
         cmocka_unit_test(a_view_outlives_its_set),
         cmocka_unit_test(allocation_failures_change_nothing),

@@ -9,6 +9,7 @@ have classes of their own below, so that a test can tell a status from a bulk st
 """
 import os
 import re
+import select
 import socket
 
 
@@ -285,11 +286,20 @@ class Connection:
                 out = out[n:]
             except BlockingIOError:
                 self.sock.settimeout(timeout)
-                got += self._receive(got)
+                if not self._may_send():
+                    got += self._receive(got)
         self.sock.settimeout(timeout)
         while not got.endswith(mark):
             got += self._receive(got)
         return bytes(got[: -len(mark)])
+
+    def _may_send(self):
+        """Waits until there is room for more, or something to read."""
+        readable, writable, _ = select.select(
+            [self.sock], [self.sock], [], self.sock.gettimeout())
+        if not readable and not writable:
+            raise TimeoutError("the server neither reads nor answers")
+        return not readable
 
     def _receive(self, got):
         piece = self.sock.recv(1 << 20)

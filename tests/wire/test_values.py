@@ -2,7 +2,9 @@
 with them piece by piece. Wherever the pieces of a request end, whatever comes before and
 after it, and whatever happens to the key meanwhile, every byte is right."""
 import os
+import pathlib
 import random
+import re
 import time
 
 import pytest
@@ -84,33 +86,106 @@ def test_cut_at_every_place_near_the_ends(client):
     client.command("DEL", "k")
 
 
+CHANGES = {
+    "del": ["DEL", "k"],
+    "small": ["SET", "k", "small"],
+    "large": ["SET", "k", b"y" * (8 * MB)],
+    "other": ["ZADD", "other", "1", "m"],
+    "flush": ["FLUSHALL"],
+    "expires": ["SET", "k", b"z" * 100_000, "PX", "1"],
+    "append": ["APPEND", "k", "tail"],
+    "setrange": ["SETRANGE", "k", 4 * MB, b"w" * MB],
+    "getdel": ["GETDEL", "k"],
+}
+REQUESTS = {
+    "get": (["GET", "k"], lambda value: value),
+    "getset": (["GETSET", "k", "new"], lambda value: value),
+    "set-get": (["SET", "k", "new", "GET", "EX", "100"], lambda value: value),
+    "getex": (["GETEX", "k", "EX", "100"], lambda value: value),
+    "getrange": (["GETRANGE", "k", 5, -7], lambda value: value[5:-6]),
+    "mget": (["MGET", "k", "none", "s", "k"], lambda value: [value, None, b"small", value]),
+    "getdel": (["GETDEL", "k"], lambda value: value),
+}
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        ["DEL", "k"],
-        ["SET", "k", "small"],
-        ["SET", "k", b"y" * (8 * MB)],
-        ["ZADD", "other", "1", "m"],
-        ["FLUSHALL"],
-        ["SET", "k", b"z" * 100_000, "PX", "1"],
-    ],
-    ids=["del", "small", "large", "other", "flush", "expires"],
+    "request_name, change_name",
+    [("get", change) for change in CHANGES]
+    + [(name, change) for name in REQUESTS for change in ("large", "setrange") if name != "get"],
 )
-def test_a_reply_shows_the_value_it_began_with(server, change):
+def test_a_reply_shows_the_value_it_began_with(server, request_name, change_name):
+    request_words, expected = REQUESTS[request_name]
     value = random.Random(SEED).randbytes(8 * MB)
     with server.connect() as writer:
         assert writer.command("SET", "k", value) == b"OK"
+        assert writer.command("SET", "s", "small") == b"OK"
         with server.connect(tcp=True, receive_buffer=4096) as reader:
-            reader.send(encode("GET", "k") + encode("PING"))
+            reader.send(encode(*request_words) + encode("PING"))
             head = reader.sock.recv(1000)
-            writer.command(*change)
+            writer.command(*CHANGES[change_name])
             # A new value of the same size must not be read into the old one's block.
             writer.command("SET", "again", b"x" * (8 * MB))
             reader.reader._data += head
-            assert reader.read() == value
+            assert reader.read() == expected(value)
             assert reader.read() == b"PONG"
         assert writer.command("GET", "again") == b"x" * (8 * MB)
         writer.command("FLUSHALL")
+
+
+def peak_bytes(server):
+    status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) * KB
+
+
+@pytest.mark.parametrize(
+    "head, tail",
+    [
+        (["SET", "k"], []),
+        (["SET", "k"], ["EX", "1000"]),
+        (["SET", "k"], ["PX", "1000000", "NX"]),
+        (["SETEX", "k", "1000"], []),
+        (["SETNX", "k"], []),
+        (["GETSET", "k"], []),
+        (["APPEND", "k"], []),
+        (["RESTORE", "k", "0"], ["REPLACE"]),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_value_is_not_copied(start, head, tail):
+    """Whatever stands before and behind it: it becomes the key's where it was read."""
+    server = start.subject()
+    value = b"v" * (64 * MB)
+    data = value
+    if head[0] == "RESTORE":
+        with server.connect() as conn:
+            conn.command("SET", "other", value)
+            data = conn.command("DUMP", "other")
+            conn.command("DEL", "other")
+            for _ in range(100):  # until the block that is kept has gone
+                if server.resident_bytes() < 40 * MB:
+                    break
+                time.sleep(0.1)
+        pathlib.Path(f"/proc/{server.pid}/clear_refs").write_text("5")
+    with server.connect(tcp=True) as conn:
+        before = server.resident_bytes()
+        conn.send(encode(*head, data, *tail) + encode("PING"))
+        conn.read()
+        assert conn.read() == b"PONG"
+        assert conn.command("GET", "k") == value
+        assert server.grown_bytes(before) < 80 * MB
+        if server.grown_bytes(before) > 0:  # no sanitizer
+            assert peak_bytes(server) - before < 80 * MB
+
+
+def test_append_to_a_large_value(client):
+    """Small pieces, as many as make some megabytes: nothing is copied over and over."""
+    piece = random.Random(SEED).randbytes(KB)
+    requests = encode("APPEND", "k", piece) * 100
+    for i in range(1, 201):
+        client.send(requests)
+        assert [client.read() for _ in range(100)][-1] == i * 100 * KB
+    assert client.command("GET", "k") == piece * 20_000
+    client.command("DEL", "k")
 
 
 def test_reader_that_dies(server):

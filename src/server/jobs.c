@@ -1,0 +1,107 @@
+#include "server/jobs.h"
+
+#include <stdlib.h>
+
+#include "server/server.h"
+
+/* A transaction that has answered much already goes on with its jobs in such steps before
+ * it holds them: there may be thousands. */
+#define SMALL_CHUNK ((size_t)4096)
+
+struct held_job {
+    struct link in_conn;
+    struct cmd_job *job;
+    struct cmd_arena *arena; /* what its command took; NULL: nothing */
+    int resp;                /* one reply, one protocol and one format */
+    bool is_fixed17;
+    struct yn_buf after; /* what is answered behind it */
+};
+
+static struct held_job *first_of(const struct conn *conn)
+{
+    return LIST_ITEM(conn->jobs.next, struct held_job, in_conn);
+}
+
+struct yn_buf *jobs_out(struct conn *conn)
+{
+    if (!jobs_are_pending(conn))
+        return &conn->out;
+    return &LIST_ITEM(conn->jobs.prev, struct held_job, in_conn)->after;
+}
+
+static void run_to_end(struct cmd_job *job, struct host *h)
+{
+    while (!job->step(job, h, JOBS_CHUNK))
+        continue;
+    job->free(job);
+}
+
+/* Makes the job independent of the keyspace and of the loop. Returns false when out of
+ * memory. */
+static bool hold(struct host *h, struct cmd_job *job)
+{
+    struct loop *loop = h->loop;
+    bool takes_arena = cmd_arena_is_used(loop->arena);
+    struct cmd_arena *fresh = takes_arena ? cmd_arena_new() : NULL;
+    struct held_job *held = malloc(sizeof *held);
+    if (held == NULL || (takes_arena && fresh == NULL) || !job->hold(job)) {
+        free(held);
+        cmd_arena_free(fresh);
+        return false;
+    }
+    *held = (struct held_job){.job = job,
+                              .arena = takes_arena ? loop->arena : NULL,
+                              .resp = h->resp,
+                              .is_fixed17 = h->is_fixed17};
+    yn_buf_init(&held->after);
+    list_append(&h->conn->jobs, &held->in_conn);
+    if (takes_arena) /* the job goes on using what its command took */
+        loop->arena = fresh;
+    return true;
+}
+
+void jobs_start(struct host *h, struct cmd_job *job)
+{
+    if (h->out == &h->loop->scrap) { /* nobody wants the answer */
+        job->free(job);
+        return;
+    }
+    bool is_small =
+        h->is_in_exec && (jobs_are_pending(h->conn) || h->out->len >= JOBS_CHUNK);
+    if (job->step(job, h, is_small ? SMALL_CHUNK : JOBS_CHUNK))
+        job->free(job);
+    else if (!hold(h, job))
+        run_to_end(job, h);
+}
+
+static void held_free(struct held_job *held)
+{
+    list_remove(&held->in_conn);
+    held->job->free(held->job);
+    cmd_arena_free(held->arena);
+    yn_buf_clear(&held->after);
+    free(held);
+}
+
+void jobs_step(struct conn *conn)
+{
+    struct host host = host_server_begin(conn, &conn->out);
+    while (jobs_are_pending(conn) && conn->out.len < JOBS_CHUNK && !conn->out.failed) {
+        struct held_job *held = first_of(conn);
+        host.resp = held->resp;
+        host.is_fixed17 = held->is_fixed17;
+        if (!held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
+            return;
+        if (held->after.len > 0)
+            yn_buf_append(&conn->out, held->after.data, held->after.len);
+        conn->jobs_bytes -= held->after.len;
+        held_free(held);
+    }
+}
+
+void jobs_drop(struct conn *conn)
+{
+    while (jobs_are_pending(conn))
+        held_free(first_of(conn));
+    conn->jobs_bytes = 0;
+}

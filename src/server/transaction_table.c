@@ -1,0 +1,61 @@
+/* transaction_table.c: transactions. */
+#include "cmd/cmd_spec_parts.h"
+#include "server/commands.h"
+
+#define TRANSACTION_FLAGS (SESSION_FLAGS | CMD_FAST | CMD_ALLOW_BUSY)
+
+static const struct cmd_arg watch_args[] = {
+    {.name = "key", .type = "key", .flags = CMD_ARG_MULTIPLE},
+    END,
+};
+
+const struct cmd_spec transaction_table[] = {
+    {.name = "multi",
+     .run = multi_multi,
+     .arity = 1,
+     .flags = TRANSACTION_FLAGS,
+     .acl = "@fast @transaction",
+     .group = "transactions",
+     .since = "1.2.0",
+     .summary = "Begins a transaction: what follows is queued",
+     .complexity = "O(1)"},
+    {.name = "exec",
+     .run = multi_exec,
+     .arity = 1,
+     .flags = SESSION_FLAGS | CMD_SKIP_SLOWLOG,
+     .acl = "@slow @transaction",
+     .group = "transactions",
+     .since = "1.2.0",
+     .summary = "Runs the queued commands, with nothing in between",
+     .complexity = "that of its commands"},
+    {.name = "discard",
+     .run = multi_discard,
+     .arity = 1,
+     .flags = TRANSACTION_FLAGS,
+     .acl = "@fast @transaction",
+     .group = "transactions",
+     .since = "2.0.0",
+     .summary = "Ends a transaction without running it",
+     .complexity = "O(N) where N is the number of queued commands"},
+    {.name = "watch",
+     .run = multi_watch,
+     .arity = -2,
+     .flags = TRANSACTION_FLAGS,
+     .acl = "@fast @transaction",
+     ALL_KEYS(keys_ro_all),
+     .group = "transactions",
+     .since = "2.2.0",
+     .summary = "Lets the next transaction run only if these keys do not change",
+     .complexity = "O(N) where N is the number of keys",
+     .args = watch_args},
+    {.name = "unwatch",
+     .run = multi_unwatch,
+     .arity = 1,
+     .flags = TRANSACTION_FLAGS,
+     .acl = "@fast @transaction",
+     .group = "transactions",
+     .since = "2.2.0",
+     .summary = "Ends all watches of this connection",
+     .complexity = "O(N) where N is the number of keys"},
+    {.name = NULL},
+};
