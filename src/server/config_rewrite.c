@@ -58,6 +58,13 @@ static bool needs_quotes(struct yn_bytes value)
     return value.len == 0;
 }
 
+/* The last line of a file may lack its end. */
+static void end_line(struct yn_buf *out)
+{
+    if (out->len > 0 && out->data[out->len - 1] != '\n')
+        yn_buf_append_text(out, "\n");
+}
+
 /* One line, or for output limits one for each class: all lines that say it. */
 static void append_option(const struct config *config, const struct config_option *option,
                           struct yn_buf *out)
@@ -129,9 +136,6 @@ static void copy_lines(const struct config *config, struct yn_bytes old,
         else if (--plan->n_lines == 0)
             append_option(config, option, out);
     }
-    if (line.len > 0 && line.data[line.len - 1] != '\n' && out->len > 0 &&
-        out->data[out->len - 1] != '\n')
-        yn_buf_append_text(out, "\n");
 }
 
 static void add_missing(const struct config *config, const struct plan *plans,
@@ -143,6 +147,7 @@ static void add_missing(const struct config *config, const struct plan *plans,
     for (size_t i = 0; (option = config_at(i)) != NULL; i++) {
         if (!plans[i].has_changed || has_line[i])
             continue;
+        end_line(out);
         if (!has_mark)
             yn_buf_append_text(out, mark);
         has_mark = true;
