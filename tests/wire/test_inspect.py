@@ -321,6 +321,7 @@ def slow_session(server):
         conn.command("GET", "k", "k")
         conn.command("SET", "k", "v", "NOSUCH")
         conn.pipeline([["PING"]] * 3 + [["GET", "a"], ["GET", "b"]])
+        conn.pipeline([["MULTI"], ["SET", "a", "1"], ["GET", "a"], ["GET", "b"], ["EXEC"]])
         entries = conn.command("SLOWLOG", "GET", "-1")
         assert conn.command("SLOWLOG", "LEN") == len(entries) + 1
         assert len(conn.command("SLOWLOG", "GET")) == 10
@@ -450,6 +451,18 @@ SESSION = [
     ["DEL", *["key%d" % i for i in range(40)]],
     ["ECHO", "x" * 1000],
     ["INFO", "cpu"],
+    ["MULTI"],
+    ["SET", "a", "1"],
+    ["GET", "a"],
+    ["CONFIG", "GET", "port"],
+    ["EXEC"],
+    ["MULTI"],
+    ["GET", "a"],
+    ["DISCARD"],
+    ["MULTI"],
+    ["NOSUCH"],
+    ["EXEC"],
+    ["BZPOPMIN", "nokey", "0.01"],
     ["RESET"],
 ]
 TIME = re.compile(rb"\+\d{10}\.\d{6} \[(\d+) (?:127\.0\.0\.1:\d+|unix:[^\]]*)\] (.*)\Z",
@@ -528,6 +541,32 @@ def test_pause_of_writes(server):
         assert blocked(b) == 0
 
 
+def test_pause_of_writes_holds_transactions_that_write(server):
+    with server.connect() as a, server.connect() as b:
+        a.pipeline([["MULTI"], ["SET", "k", "1"]])
+        b.pipeline([["MULTI"], ["GET", "k"]])
+        with server.connect() as c:
+            c.command("CLIENT", "PAUSE", "60000", "WRITE")
+            assert b.command("EXEC") == [None]
+            a.send(encode("EXEC"))
+            eventually(lambda: blocked(c) == 1, "EXEC is not held")
+            assert c.command("GET", "k") is None
+            c.command("CLIENT", "UNPAUSE")
+            assert a.read() == [b"OK"]
+
+
+def test_held_and_killed(server):
+    with server.connect() as a, server.connect() as b:
+        a.command("CLIENT", "PAUSE", "60000", "WRITE")
+        number = b.command("CLIENT", "ID")
+        b.send(encode("SET", "k", "1"))
+        eventually(lambda: blocked(a) == 1, "the writer is not held")
+        assert a.command("CLIENT", "KILL", "ID", number) == 1
+        eventually(lambda: blocked(a) == 0, "a killed client is still held")
+        a.command("CLIENT", "UNPAUSE")
+        assert a.command("GET", "k") is None
+
+
 def test_pause_of_all_ends_by_itself(server):
     with server.connect() as a, server.connect() as b:
         began = time.monotonic()
@@ -554,7 +593,6 @@ def test_client_that_hangs_up_while_held(server):
         with server.connect() as b:
             b.send(encode("SET", "k", "1"))
             eventually(lambda: blocked(a) == 1, "the writer is not held")
-        a.command("CLIENT", "KILL", "TYPE", "normal")
         eventually(lambda: blocked(a) == 0, "a closed client is still held")
         a.command("CLIENT", "UNPAUSE")
         assert a.command("GET", "k") is None
