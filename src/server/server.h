@@ -12,10 +12,13 @@
 #include "server/blocked.h"
 #include "server/config.h"
 #include "server/keyspace.h"
+#include "server/latency.h"
 #include "server/listener.h"
 #include "server/loop.h"
+#include "server/pause.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
+#include "server/slowlog.h"
 #include "server/tracking.h"
 #include "server/watch.h"
 
@@ -27,8 +30,10 @@
 
 struct server {
     struct config config;
-    char config_file[512]; /* absolute path, "" when there is none */
+    char config_file[4096]; /* absolute path, "" when there is none */
     char run_id[SERVER_RUN_ID_LEN + 1];
+    char replication_id[SERVER_RUN_ID_LEN + 1];
+    char old_replication_id[SERVER_RUN_ID_LEN + 1]; /* from before it was changed */
     uint64_t hash_seed;
     struct yn_options zset_options;
 
@@ -37,6 +42,10 @@ struct server {
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
     struct pubsub pubsub;
+    struct link monitors; /* connections */
+    struct pause pause;
+    struct slowlog slowlog;
+    struct latency latency;
     struct tracking tracking;
     struct watches watches;
     struct blocked blocked;
@@ -57,6 +66,8 @@ struct server {
     bool active_expire;
     size_t startup_memory; /* when nothing was in it */
     size_t peak_memory;
+    uint64_t expire_ns;   /* spent on the removal of expired keys */
+    uint64_t expire_cuts; /* how often that took longer than it may at once */
 
     uv_timer_t cron;
     uv_timer_t clean_timer; /* runs while there is more to clean than one slice does */
@@ -79,6 +90,9 @@ bool server_init(struct server *server, struct config *config);
 /* Serves until the server is stopped. */
 void server_run(struct server *server);
 void server_clear(struct server *server);
+
+/* Gives the server another replication id, and keeps the one before. */
+void server_change_replication_id(struct server *server);
 
 /* Begins to stop: no new connections, replies under way are finished within about a
  * second. */
