@@ -445,7 +445,7 @@ const struct cmd_spec cmd_key_table[] = {
         .flags = CMD_READONLY,
         .acl = "@keyspace @read @slow",
         .tips =
-            "request_policy:all_shards response_policy:special nondeterministic_output",
+            "request_policy:all_shards nondeterministic_output",
         .group = "generic",
         .since = "1.0.0",
         .summary = "Names a random key of the database",

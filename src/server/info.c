@@ -147,16 +147,6 @@ static void add_clients(const struct server *s, struct yn_buf *out)
     line(out, "total_blocking_keys_on_nokey:0");
 }
 
-/* What the connections hold: themselves and their buffers. */
-static size_t clients_memory(const struct server *s)
-{
-    size_t sum = 0;
-    const struct link *conns = &s->loop.conns;
-    for (const struct link *l = conns->next; l != conns; l = l->next)
-        sum += conn_memory(LIST_ITEM(l, struct conn, in_conns));
-    return sum;
-}
-
 static void add_pair(struct yn_buf *out, const char *name, size_t bytes)
 {
     char text[32];
@@ -167,19 +157,17 @@ static void add_pair(struct yn_buf *out, const char *name, size_t bytes)
 static void add_used(const struct server *s, const struct memory_figures *m,
                      struct yn_buf *out)
 {
-    size_t clients = clients_memory(s);
     size_t peak = m->allocated > s->peak_memory ? m->allocated : s->peak_memory;
-    size_t overhead = s->startup_memory + clients;
-    size_t dataset = m->allocated > overhead ? m->allocated - overhead : 0;
-    size_t net = m->allocated > s->startup_memory ? m->allocated - s->startup_memory : 0;
+    struct server_shares shares = server_shares_of(s, m->allocated);
     add_pair(out, "used_memory", m->allocated);
     add_pair(out, "used_memory_rss", m->rss);
     add_pair(out, "used_memory_peak", peak);
     line(out, "used_memory_peak_perc:%.2f%%", 100 * ratio(m->allocated, peak));
-    line(out, "used_memory_overhead:%zu", overhead);
+    line(out, "used_memory_overhead:%zu", shares.overhead);
     line(out, "used_memory_startup:%zu", s->startup_memory);
-    line(out, "used_memory_dataset:%zu", dataset);
-    line(out, "used_memory_dataset_perc:%.2f%%", 100 * ratio(dataset, net));
+    line(out, "used_memory_dataset:%zu", shares.dataset);
+    line(out, "used_memory_dataset_perc:%.2f%%",
+         100 * ratio(shares.dataset, shares.since_start));
 }
 
 static void add_memory(const struct server *s, struct yn_buf *out)
@@ -223,7 +211,7 @@ static void add_memory(const struct server *s, struct yn_buf *out)
     line(out, "mem_fragmentation_ratio:%.2f", ratio(m.rss, m.allocated));
     line(out, "mem_fragmentation_bytes:%lld", (long long)m.rss - (long long)m.allocated);
     no_parts(out, others);
-    line(out, "mem_clients_normal:%zu", clients_memory(s));
+    line(out, "mem_clients_normal:%zu", server_shares_of(s, m.allocated).clients);
     line(out, "mem_cluster_links:0");
     line(out, "mem_aof_buffer:0");
     line(out, "mem_allocator:%s", memory_allocator_name());

@@ -161,6 +161,22 @@ static bool note_memory(struct server *server, size_t used)
     return server->is_over_memory;
 }
 
+struct server_shares server_shares_of(const struct server *server, size_t allocated)
+{
+    struct server_shares shares = {.clients = 0};
+    const struct link *conns = &server->loop.conns;
+    for (const struct link *l = conns->next; l != conns; l = l->next)
+        shares.clients += conn_memory(LIST_ITEM(l, struct conn, in_conns));
+    shares.overhead = server->startup_memory + shares.clients;
+    for (size_t i = 0; i < server->n_databases; i++)
+        shares.overhead += keyspace_overhead(server->databases[i]);
+    if (allocated > shares.overhead)
+        shares.dataset = allocated - shares.overhead;
+    if (allocated > server->startup_memory)
+        shares.since_start = allocated - server->startup_memory;
+    return shares;
+}
+
 bool server_check_memory(struct server *server)
 {
     if (!note_memory(server, memory_allocated()))

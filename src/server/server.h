@@ -100,6 +100,15 @@ void server_stop(struct server *server);
 
 /* Acts on options that CONFIG SET changed. */
 void server_apply_config(struct server *server);
+/* What allocated memory is for, in bytes. */
+struct server_shares {
+    size_t clients;     /* connections and their buffers */
+    size_t overhead;    /* the server itself, its clients, and the places of keys */
+    size_t dataset;     /* the rest */
+    size_t since_start; /* what was taken since the server was ready */
+};
+struct server_shares server_shares_of(const struct server *server, size_t allocated);
+
 /* Measures memory against maxmemory again; when it is over, waits for what is being
  * freed. Returns true when it still is. */
 bool server_check_memory(struct server *server);
