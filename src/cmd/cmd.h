@@ -179,11 +179,10 @@ struct cmd_spec {
     struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
-    const char *group;     /* "geo", "sorted-set", "generic", "connection", "server",
-                              "string", "pubsub" */
-    const char *since;     /* of the Redis version that brought it */
-    const char *args_text; /* usage for people: "key longitude latitude member [...]" */
-    const struct cmd_arg *args;           /* or NULL */
+    const char *group;          /* "geo", "sorted-set", "generic", "connection", "server",
+                                   "string", "pubsub" */
+    const char *since;          /* of the Redis version that brought it */
+    const struct cmd_arg *args; /* or NULL */
     const struct cmd_spec *subcommands;   /* ended by a NULL name, or NULL */
     const struct cmd_key_spec *key_specs; /* or NULL */
     const char *tips; /* for clusters and proxies: "nondeterministic_output", or NULL */

@@ -565,6 +565,7 @@ const struct cmd_spec inspect_table[] = {
      .acl = "@read @fast",
      .group = "server",
      .since = "5.0.0",
+     .differs = "something geographic",
      .summary =
          "Draws a map of the world with a journey, or with what the database holds",
      .complexity = "O(1)",
