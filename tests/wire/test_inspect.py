@@ -281,7 +281,7 @@ def test_info_counts(start):
         assert values["cmdstat_get"].startswith("calls=0,")
         assert "rejected_calls=1," in values["cmdstat_get"]
         assert values["errorstat_WRONGPASS"] == "count=1"
-        assert int(values["used_memory_startup"]) > 0
+        assert int(values["used_memory_startup"]) >= 0  # sanitizers count nothing
         assert int(values["used_memory"]) >= int(values["used_memory_startup"])
         assert re.match(r"p50=\d+\.\d{3},p99=\d+\.\d{3},p99\.9=\d+\.\d{3}$",
                         values["latency_percentiles_usec_set"])

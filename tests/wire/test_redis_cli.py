@@ -68,7 +68,7 @@ class Running:
 
 def test_stat(filled):
     with Running(filled, "--stat", "-i", "0.1") as cli:
-        cli.wait_for(r"^51 +\d+\.\d+[KM] .*\n51 ")
+        cli.wait_for(r"^51 +\d+(\.\d+)?[BKM] .*\n51 ")
 
 
 def test_bigkeys(filled):
