@@ -26,6 +26,7 @@ Unexplained. What then differs has a name:
                          large stays a skiplist
   reference count        OBJECT REFCOUNT: two programs share their objects otherwise
   GETKEYS with a number of keys that is none  Redis reads its first digits
+  new keys first         MSET tells of its new keys before it tells of its values
   GETKEYS of a command alone  7.0 wants more words
   timeout out of range   has an error of its own, as in 8.0; 7.0 calls it negative
   end before the start   GETRANGE with an end before the first byte is empty, as in 8.0
@@ -52,6 +53,7 @@ FIRST_KEY = "first of its keys"
 LEFT_WAITING = "left waiting"
 ENCODING = "encoding"
 REFERENCES = "reference count"
+NEW_FIRST = "new keys first"
 GETKEYS_NUMBER = "GETKEYS with a number of keys that is none"
 GETKEYS_ALONE = "GETKEYS of a command alone"
 TIMEOUT = "timeout out of range"
@@ -74,6 +76,7 @@ NAMES = [
     LEFT_WAITING,
     ENCODING,
     REFERENCES,
+    NEW_FIRST,
     GETKEYS_NUMBER,
     GETKEYS_ALONE,
     TIMEOUT,
