@@ -618,9 +618,11 @@ class Forgetful(dict):
 FORGOTTEN = Forgetful()
 
 
-def show_steps(steps):
-    return "\n".join(
-        f"  {client}> {line.strip()}"
+def show_steps(steps, n_max=100):
+    """The last ones of many, and none longer than some lines."""
+    lines = [
+        f"  {client}> {line.strip()[:500]}"
         for client, commands in steps
         for line in show(commands).splitlines()
-    )
+    ]
+    return "\n".join(["  ..."] * (len(lines) > n_max) + lines[-n_max:])

@@ -479,7 +479,7 @@ class Keys(Words):
         return [b"DUMP", self.key("any")]
 
     def let_expire(self):
-        return [b"!expire", *self.keys("any", 3)]
+        return [b"!expire", *dict.fromkeys(self.keys("any", 3))]
 
     def cross_dump(self):
         """The key, then what RESTORE is given but for the payload."""
