@@ -268,6 +268,7 @@ void cmd_persist(struct cmd_call *call)
 
 static void reply_expiry(struct cmd_call *call, enum expiry_unit unit, bool is_relative)
 {
+    host_key_read(call->host, call->argv[1]); /* it is read: a miss counts */
     int64_t at_ms = host_key_expiry_ms(call->host, call->argv[1]);
     if (at_ms < 0) { /* no key, or no expiry */
         host_reply_integer(call->host, at_ms);
