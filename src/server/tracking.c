@@ -185,9 +185,27 @@ static size_t place_of(const struct key *key, const struct tracker *tracker)
     return low;
 }
 
-static bool key_has_room(struct key *key)
+/* Drops the trackers of connections that are gone: of a key that is read by one client
+ * after the other, and never changed, there would be ever more. */
+static void key_drop_gone(struct tracking *tracking, struct key *key)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < key->n; i++) {
+        if (key->trackers[i]->conn != NULL)
+            key->trackers[n++] = key->trackers[i];
+        else
+            drop_ref(key->trackers[i]);
+    }
+    tracking->n_items -= key->n - n;
+    key->n = n;
+}
+
+static bool key_has_room(struct tracking *tracking, struct key *key)
 {
     if (key->n < key->cap)
+        return true;
+    key_drop_gone(tracking, key);
+    if (key->n < key->cap - key->cap / 4)
         return true;
     size_t cap = key->cap == 0 ? 1 : 2 * key->cap;
     struct tracker **trackers = realloc(key->trackers, cap * sizeof(struct tracker *));
@@ -195,6 +213,23 @@ static bool key_has_room(struct key *key)
         return false;
     key->trackers = trackers;
     key->cap = cap;
+    return true;
+}
+
+static bool key_add(struct tracking *tracking, struct key *key, struct tracker *tracker)
+{
+    size_t at = place_of(key, tracker);
+    if (at < key->n && key->trackers[at] == tracker)
+        return true;
+    if (!key_has_room(tracking, key))
+        return false;
+    at = place_of(key, tracker);
+    memmove(key->trackers + at + 1, key->trackers + at,
+            (key->n - at) * sizeof(struct tracker *));
+    key->trackers[at] = tracker;
+    key->n++;
+    tracking->n_items++;
+    tracker->n_refs++;
     return true;
 }
 
@@ -212,20 +247,7 @@ void tracking_note_read(struct tracking *tracking, struct tracker *tracker,
 {
     struct name *found = names_find(&tracking->keys, 0, name);
     struct key *key = found != NULL ? KEY_OF(found) : key_new(tracking, name);
-    bool is_noted = false;
-    if (key != NULL && key_has_room(key)) {
-        size_t at = place_of(key, tracker);
-        is_noted = true;
-        if (at == key->n || key->trackers[at] != tracker) {
-            memmove(key->trackers + at + 1, key->trackers + at,
-                    (key->n - at) * sizeof(struct tracker *));
-            key->trackers[at] = tracker;
-            key->n++;
-            tracking->n_items++;
-            tracker->n_refs++;
-        }
-    }
-    if (!is_noted) { /* out of memory: the client must not keep what it has read */
+    if (key == NULL || !key_add(tracking, key, tracker)) { /* out of memory: the client must not keep what it has read */
         if (key != NULL)
             key_is_stale(tracking, key, NULL);
         tell(tracker, NULL);

@@ -133,20 +133,19 @@ class Driver:
         if in_multi and kind in ("pubsub", "tracking"):
             kind = "write"
         # 7.0 writes messages into the replies of EXEC and MGET
-        hears_itself = self.is_redis and client.n_subs() > 0
-        if kind == "multi" and not in_multi and hears_itself:
-            kind = "ask"
+        hears_itself = self.is_redis and (client.n_subs() > 0 or client.is_target)
         if kind == "publish":
             name = choose(("PUBLISH", "PUBLISH", "SPUBLISH"))
             return (name, choose(self.CHANNELS), f"message {self.n_commands}")
         if kind == "caching":
             return ("CLIENT", "CACHING", choose(("YES", "NO")))
         if kind == "multi" or in_multi and choose(range(5)) == 0:
-            return (choose(("EXEC", "EXEC", "DISCARD")) if in_multi else "MULTI",)
+            end = "DISCARD" if hears_itself else choose(("EXEC", "EXEC", "DISCARD"))
+            return (end if in_multi else "MULTI",)
         if kind == "rare":
             rare = [("SELECT", choose("01")), ("FLUSHDB",), ("FLUSHALL",), ("NONSENSE",),
-                    ("RESET",), ("EXEC",), ("SELECT", "0")]
-            return choose(rare + ([] if in_multi else [("HELLO", choose("2333"))] * 3))
+                    ("RESET",), ("SELECT", "0")]
+            return choose(rare + ([] if in_multi else [("EXEC",)] + [("HELLO", choose("2333"))] * 3))
         if kind == "tracking":
             return self.tracking_words(client)
         words = {"write": self.write_words, "read": self.read_words, "pubsub": self.pubsub_words,
