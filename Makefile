@@ -37,7 +37,8 @@ band: deps build ## 50 million points on the edge of shapes, in all kernels
 
 differential: deps build ## long comparison with Debian's redis-server
 	@YN_LONG=1 YONDER_BIN_DIR=$(CURDIR)/build \
-	    /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/wire/test_differential.py
+	    /usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/wire/test_differential.py \
+	    tests/wire/test_differential_values.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (600) in turn
 	@scripts/deps build run test fuzz

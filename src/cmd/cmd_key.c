@@ -1,32 +1,20 @@
-/* cmd_key.c: the commands about keys of any type: what there is, how long it lives. */
+/* cmd_key.c: the commands about single keys of any type: whether they are there, and
+ * under what name. */
 #include "cmd/cmd_key.h"
 
-#include "cmd/expiry.h"
-#include "cmd/glob.h"
-#include "cmd/scan_args.h"
+#include "cmd/key_args.h"
 
-static const char *type_name(enum host_type type)
-{
-    switch (type) {
-    case HOST_STRING:
-        return "string";
-    case HOST_ZSET:
-        return "zset";
-    case HOST_OTHER:
-        return "other";
-    case HOST_NONE:
-        break;
-    }
-    return "none";
-}
+#define ERR_NO_KEY "ERR no such key"
+#define ERR_SAME "ERR source and destination objects are the same"
 
-/* ---- one by one ---- */
+/* ---- there or not ---- */
 
-void cmd_del(struct cmd_call *call)
+static void remove_keys(struct cmd_call *call,
+                        bool (*remove_one)(struct host *h, struct yn_bytes key))
 {
     int64_t n_removed = 0;
     for (size_t i = 1; i < call->argc; i++) {
-        if (!host_key_remove(call->host, call->argv[i]))
+        if (!remove_one(call->host, call->argv[i]))
             continue;
         host_key_changed(call->host, call->argv[i], "del");
         n_removed++;
@@ -34,272 +22,156 @@ void cmd_del(struct cmd_call *call)
     host_reply_integer(call->host, n_removed);
 }
 
+void cmd_del(struct cmd_call *call)
+{
+    remove_keys(call, host_key_remove);
+}
+
+void cmd_unlink(struct cmd_call *call)
+{
+    remove_keys(call, host_key_unlink);
+}
+
 /* A key that is named twice counts twice. */
 void cmd_exists(struct cmd_call *call)
 {
     int64_t n_found = 0;
     for (size_t i = 1; i < call->argc; i++)
-        n_found += host_key_read(call->host, call->argv[i]).type != HOST_NONE;
+        n_found += host_key_peek(call->host, call->argv[i]).type != HOST_NONE;
+    host_reply_integer(call->host, n_found);
+}
+
+void cmd_touch(struct cmd_call *call)
+{
+    int64_t n_found = 0;
+    for (size_t i = 1; i < call->argc; i++)
+        n_found += host_key_touch(call->host, call->argv[i]);
     host_reply_integer(call->host, n_found);
 }
 
 void cmd_type(struct cmd_call *call)
 {
-    host_reply_status(call->host,
-                      type_name(host_key_read(call->host, call->argv[1]).type));
+    enum host_type type = host_key_peek(call->host, call->argv[1]).type;
+    host_reply_status(call->host, key_type_name(type));
 }
 
-/* ---- all of them ---- */
+/* ---- other names ---- */
 
-void cmd_dbsize(struct cmd_call *call)
+static bool is_same(struct yn_bytes a, struct yn_bytes b)
 {
-    host_reply_integer(call->host, (int64_t)host_key_count(call->host));
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
-/* Collects names of keys: they are counted before they are sent. */
-struct key_scan {
-    const struct scan_args *args; /* or NULL: pattern alone counts */
-    struct yn_bytes pattern;
-    struct scan_list found; /* of struct yn_bytes */
-};
-
-static void visit_key(void *ctx, struct yn_bytes key, enum host_type type)
+/* Tells of a change in another database than the current one. */
+static void changed_in(struct host *h, size_t db, struct yn_bytes key, const char *event)
 {
-    struct key_scan *scan = ctx;
-    bool is_wanted;
-    if (scan->args == NULL)
-        is_wanted = glob_matches(scan->pattern, key);
-    else
-        is_wanted =
-            scan_args_match(scan->args, key) &&
-            (!scan->args->has_type || cmd_word_is(scan->args->type, type_name(type)));
-    if (is_wanted)
-        scan_list_add(&scan->found, &key);
+    size_t own_db = host_db_index(h);
+    host_db_use(h, db);
+    host_key_changed(h, key, event);
+    host_db_use(h, own_db);
 }
 
-static void reply_keys(struct host *h, const struct key_scan *scan)
+static bool exists_in(struct host *h, size_t db, struct yn_bytes key)
 {
-    const struct yn_bytes *keys = scan->found.items;
-    host_reply_array(h, scan->found.n);
-    for (size_t i = 0; i < scan->found.n; i++)
-        host_reply_bulk(h, keys[i]);
+    size_t own_db = host_db_index(h);
+    host_db_use(h, db);
+    bool exists = host_key_write(h, key).type != HOST_NONE;
+    host_db_use(h, own_db);
+    return exists;
 }
 
-void cmd_keys(struct cmd_call *call)
+static bool rename_or_reply(struct host *h, struct yn_bytes from, struct yn_bytes to)
 {
-    const size_t keys_a_step = 1024;
-    struct key_scan scan = {.pattern = call->argv[1]};
-    uint64_t cursor = 0;
-    scan_list_init(&scan.found, call->arena, sizeof(struct yn_bytes));
-    do {
-        cursor = host_key_scan(call->host, cursor, keys_a_step, visit_key, &scan);
-    } while (cursor != 0 && !scan.found.failed);
-    if (scan.found.failed)
-        host_reply_error(call->host, CMD_ERR_NOMEM);
-    else
-        reply_keys(call->host, &scan);
-}
-
-void cmd_scan(struct cmd_call *call)
-{
-    struct cmd_args args;
-    struct scan_args scan_args;
-    cmd_args_init(&args, call, 1);
-    if (!scan_args_parse_cursor(&scan_args, &args) ||
-        !scan_args_parse_options(&scan_args, &args, true)) {
-        cmd_args_reply_error(&args, call->host);
-        return;
+    if (!host_key_move(h, from, host_db_index(h), to)) {
+        host_reply_error(h, CMD_ERR_NOMEM);
+        return false;
     }
-    struct key_scan scan = {.args = &scan_args};
-    scan_list_init(&scan.found, call->arena, sizeof(struct yn_bytes));
-    uint64_t next =
-        host_key_scan(call->host, scan_args.cursor, scan_args.count, visit_key, &scan);
-    if (scan.found.failed) {
-        host_reply_error(call->host, CMD_ERR_NOMEM);
-        return;
-    }
-    scan_reply_cursor(call->host, next);
-    reply_keys(call->host, &scan);
-}
-
-/* ASYNC and SYNC are taken and make no difference. */
-static bool flush_args_or_reply(struct cmd_call *call)
-{
-    if (call->argc == 1)
-        return true;
-    if (call->argc == 2 &&
-        (cmd_word_is(call->argv[1], "async") || cmd_word_is(call->argv[1], "sync")))
-        return true;
-    host_reply_error(call->host, CMD_ERR_SYNTAX);
-    return false;
-}
-
-void cmd_flushdb(struct cmd_call *call)
-{
-    if (!flush_args_or_reply(call))
-        return;
-    host_key_flush(call->host);
-    host_reply_status(call->host, "OK");
-}
-
-void cmd_flushall(struct cmd_call *call)
-{
-    if (!flush_args_or_reply(call))
-        return;
-    host_key_flush_all(call->host);
-    host_reply_status(call->host, "OK");
-}
-
-/* ---- setting the expiry ---- */
-
-enum expire_if { IF_NEW = 1, IF_OLD = 2, IF_GREATER = 4, IF_LESS = 8 };
-
-static bool parse_expire_options(struct cmd_args *args, unsigned *out_ifs)
-{
-    unsigned ifs = 0;
-    while (cmd_args_left(args) > 0) {
-        if (cmd_args_option(args, "nx", 0)) {
-            ifs |= IF_NEW;
-        } else if (cmd_args_option(args, "xx", 0)) {
-            ifs |= IF_OLD;
-        } else if (cmd_args_option(args, "gt", 0)) {
-            ifs |= IF_GREATER;
-        } else if (cmd_args_option(args, "lt", 0)) {
-            ifs |= IF_LESS;
-        } else {
-            struct yn_bytes word = args->argv[args->at];
-            return cmd_args_fail_format(args, "ERR Unsupported option %.*s",
-                                        (int)word.len, word.data);
-        }
-    }
-    *out_ifs = ifs;
-    if ((ifs & IF_NEW) != 0 && ifs != IF_NEW)
-        return cmd_args_fail(
-            args, "ERR NX and XX, GT or LT options at the same time are not compatible");
-    if ((ifs & IF_GREATER) != 0 && (ifs & IF_LESS) != 0)
-        return cmd_args_fail(args,
-                             "ERR GT and LT options at the same time are not compatible");
+    host_key_changed(h, from, "rename_from");
+    host_key_changed(h, to, "rename_to");
     return true;
 }
 
-/* Whether the options let the new time replace the old one (-1: none, which is later than
- * any time). */
-static bool expire_is_allowed(unsigned ifs, int64_t old_ms, int64_t new_ms)
+void cmd_rename(struct cmd_call *call)
 {
-    if ((ifs & IF_NEW) != 0 && old_ms != -1)
-        return false;
-    if ((ifs & IF_OLD) != 0 && old_ms == -1)
-        return false;
-    if ((ifs & IF_GREATER) != 0 && (old_ms == -1 || new_ms <= old_ms))
-        return false;
-    if ((ifs & IF_LESS) != 0 && old_ms != -1 && new_ms >= old_ms)
-        return false;
-    return true;
+    struct host *h = call->host;
+    struct yn_bytes from = call->argv[1], to = call->argv[2];
+    if (host_key_write(h, from).type == HOST_NONE)
+        host_reply_error(h, ERR_NO_KEY);
+    else if (is_same(from, to) || rename_or_reply(h, from, to))
+        host_reply_status(h, "OK");
 }
 
-/* Sets a time, or, when it has passed, removes the key. */
-static void set_expiry(struct host *h, struct yn_bytes key, int64_t at_ms)
+void cmd_renamenx(struct cmd_call *call)
 {
-    if (at_ms <= host_now_ms(h)) {
-        host_key_remove(h, key);
-        host_key_changed(h, key, "del");
-    } else {
-        host_key_set_expiry_ms(h, key, at_ms);
-        host_key_changed(h, key, "expire");
-    }
-    host_reply_integer(h, 1);
+    struct host *h = call->host;
+    struct yn_bytes from = call->argv[1], to = call->argv[2];
+    if (host_key_write(h, from).type == HOST_NONE)
+        host_reply_error(h, ERR_NO_KEY);
+    else if (host_key_write(h, to).type != HOST_NONE)
+        host_reply_integer(h, 0);
+    else if (rename_or_reply(h, from, to))
+        host_reply_integer(h, 1);
 }
 
-static void run_expire(struct cmd_call *call, enum expiry_unit unit, bool is_relative)
+void cmd_move(struct cmd_call *call)
 {
     struct host *h = call->host;
     struct yn_bytes key = call->argv[1];
     struct cmd_args args;
-    unsigned ifs = 0;
-    int64_t value = 0, at_ms = 0;
-    cmd_args_init(&args, call, 3); /* the options are checked before the number */
-    if (parse_expire_options(&args, &ifs)) {
-        args.at = 2;
-        if (cmd_args_int64(&args, CMD_ERR_INTEGER, &value) &&
-            !expiry_at_ms(value, unit, is_relative, host_now_ms(h), &at_ms))
-            expiry_fail(&args, call->spec->name);
-    }
+    size_t to_db = 0;
+    cmd_args_init(&args, call, 2);
+    if (key_args_db(&args, h, &to_db) && to_db == host_db_index(h))
+        cmd_args_fail(&args, ERR_SAME);
     if (cmd_args_failed(&args)) {
         cmd_args_reply_error(&args, h);
-        return;
-    }
-    int64_t old_ms = host_key_expiry_ms(h, key);
-    if (old_ms == -2 || !expire_is_allowed(ifs, old_ms, at_ms))
+    } else if (host_key_write(h, key).type == HOST_NONE || exists_in(h, to_db, key)) {
         host_reply_integer(h, 0);
-    else
-        set_expiry(h, key, at_ms);
+    } else if (!host_key_move(h, key, to_db, key)) {
+        host_reply_error(h, CMD_ERR_NOMEM);
+    } else {
+        host_key_changed(h, key, "move_from");
+        changed_in(h, to_db, key, "move_to");
+        host_reply_integer(h, 1);
+    }
 }
 
-void cmd_expire(struct cmd_call *call)
+struct copy {
+    size_t to_db;
+    bool replaces;
+};
+
+static bool parse_copy(struct cmd_args *args, struct host *h, struct copy *copy)
 {
-    run_expire(call, EXPIRY_SECONDS, true);
+    *copy = (struct copy){.to_db = host_db_index(h)};
+    while (cmd_args_left(args) > 0) {
+        if (cmd_args_option(args, "replace", 0))
+            copy->replaces = true;
+        else if (!cmd_args_option(args, "db", 1))
+            return cmd_args_fail(args, CMD_ERR_SYNTAX);
+        else if (!key_args_db(args, h, &copy->to_db))
+            return false;
+    }
+    if (copy->to_db == host_db_index(h) && is_same(args->argv[1], args->argv[2]))
+        return cmd_args_fail(args, ERR_SAME);
+    return !cmd_args_failed(args);
 }
 
-void cmd_pexpire(struct cmd_call *call)
-{
-    run_expire(call, EXPIRY_MS, true);
-}
-
-void cmd_expireat(struct cmd_call *call)
-{
-    run_expire(call, EXPIRY_SECONDS, false);
-}
-
-void cmd_pexpireat(struct cmd_call *call)
-{
-    run_expire(call, EXPIRY_MS, false);
-}
-
-void cmd_persist(struct cmd_call *call)
+void cmd_copy(struct cmd_call *call)
 {
     struct host *h = call->host;
-    bool had_expiry = host_key_expiry_ms(h, call->argv[1]) >= 0;
-    if (had_expiry && host_key_set_expiry_ms(h, call->argv[1], -1))
-        host_key_changed(h, call->argv[1], "persist");
-    host_reply_integer(h, had_expiry);
-}
-
-/* ---- reading the expiry ---- */
-
-static void reply_expiry(struct cmd_call *call, enum expiry_unit unit, bool is_relative)
-{
-    host_key_read(call->host, call->argv[1]); /* it is read: a miss counts */
-    int64_t at_ms = host_key_expiry_ms(call->host, call->argv[1]);
-    if (at_ms < 0) { /* no key, or no expiry */
-        host_reply_integer(call->host, at_ms);
-        return;
+    struct yn_bytes from = call->argv[1], to = call->argv[2];
+    struct cmd_args args;
+    struct copy copy;
+    cmd_args_init(&args, call, 3);
+    if (!parse_copy(&args, h, &copy)) {
+        cmd_args_reply_error(&args, h);
+    } else if (host_key_read(h, from).type == HOST_NONE ||
+               (exists_in(h, copy.to_db, to) && !copy.replaces)) {
+        host_reply_integer(h, 0);
+    } else if (!host_key_copy(h, from, copy.to_db, to)) {
+        host_reply_error(h, CMD_ERR_NOMEM);
+    } else {
+        changed_in(h, copy.to_db, to, "copy_to");
+        host_reply_integer(h, 1);
     }
-    if (is_relative)
-        at_ms -= host_now_ms(call->host);
-    if (at_ms < 0)
-        at_ms = 0;
-    /* To the nearest second; unsigned, since the latest time leaves no room for the half.
-     */
-    uint64_t unit_ms = unit;
-    host_reply_integer(call->host, (int64_t)(((uint64_t)at_ms + unit_ms / 2) / unit_ms));
-}
-
-void cmd_ttl(struct cmd_call *call)
-{
-    reply_expiry(call, EXPIRY_SECONDS, true);
-}
-
-void cmd_pttl(struct cmd_call *call)
-{
-    reply_expiry(call, EXPIRY_MS, true);
-}
-
-void cmd_expiretime(struct cmd_call *call)
-{
-    reply_expiry(call, EXPIRY_SECONDS, false);
-}
-
-void cmd_pexpiretime(struct cmd_call *call)
-{
-    reply_expiry(call, EXPIRY_MS, false);
 }

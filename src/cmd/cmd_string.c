@@ -20,8 +20,7 @@ void cmd_getdel(struct cmd_call *call)
 {
     struct host *h = call->host;
     struct yn_bytes key = call->argv[1];
-    host_key_write(h, key);
-    struct host_value value = host_key_read(h, key); /* it is read: a miss counts */
+    struct host_value value = host_key_read(h, key);
     if (value.type == HOST_NONE) {
         host_reply_null(h);
     } else if (value.type != HOST_STRING) {

@@ -64,6 +64,17 @@ void cmd_zadd(struct cmd_call *call)
         zset_add_run(call, &add);
 }
 
+/* Redis reads ZINCRBY's words as those of ZADD: an option of ZADD is no increment. */
+static bool is_zadd_option(struct yn_bytes word)
+{
+    static const char *const options[] = {"nx", "xx", "gt", "lt", "ch", "incr"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (cmd_word_is(word, options[i]))
+            return true;
+    }
+    return false;
+}
+
 void cmd_zincrby(struct cmd_call *call)
 {
     struct cmd_args args;
@@ -76,6 +87,8 @@ void cmd_zincrby(struct cmd_call *call)
         .event = "zincr",
     };
     cmd_args_init(&args, call, 2);
+    if (is_zadd_option(call->argv[2]))
+        cmd_args_fail(&args, CMD_ERR_SYNTAX);
     if (cmd_args_double(&args, CMD_ERR_FLOAT, &entry.score))
         zset_add_run(call, &add);
     else

@@ -65,8 +65,15 @@ struct host_blob;
 void host_blob_hold(struct host_blob *blob);
 void host_blob_drop(struct host_blob *blob); /* for each hold */
 
+/* How OBJECT ENCODING tells a string, since Redis remembers how it was made: an integer
+ * as "int", other short ones as "embstr", long ones as "raw"; raw whatever it is (APPEND
+ * to a value, SETRANGE); or text, never "int" (INCRBYFLOAT). OWN is PLAIN, but that a
+ * small integer is not the one that all keys share (COPY). */
+enum host_form { HOST_FORM_PLAIN, HOST_FORM_RAW, HOST_FORM_TEXT, HOST_FORM_OWN };
+
 struct host_value {
     enum host_type type;    /* HOST_NONE: no such key */
+    enum host_form form;    /* HOST_STRING */
     struct yn_zset *zset;   /* HOST_ZSET; borrowed */
     struct yn_bytes string; /* HOST_STRING; borrowed until the next write */
     struct host_blob *blob; /* a large string's, to be held; else NULL */
@@ -74,6 +81,8 @@ struct host_value {
 
 /* Looks a key up for reading; the set must not be changed through it. */
 struct host_value host_key_read(struct host *h, struct yn_bytes key);
+/* The same where it is no use of the key, which OBJECT IDLETIME counts from. */
+struct host_value host_key_peek(struct host *h, struct yn_bytes key);
 /* Looks a key up for changing its set in place; after changes call host_key_changed. */
 struct host_value host_key_write(struct host *h, struct yn_bytes key);
 /* Stores a set or a string under the key whatever was there before; the key loses its
@@ -104,8 +113,21 @@ bool host_key_put_strings(struct host *h, size_t n, const struct yn_bytes *pairs
 char *host_key_edit_string(struct host *h, struct yn_bytes key, size_t len);
 /* The longest string that a command may make (proto-max-bulk-len). */
 size_t host_string_len_max(struct host *h);
-/* Removes the key. Returns false when there is none. No notification. */
+/* Says how the string under the key is told; every put makes it PLAIN. */
+void host_key_set_form(struct host *h, struct yn_bytes key, enum host_form form);
+/* Removes the key. Returns false when there is none. No notification. The second one
+ * never waits until a large value's memory is given back. */
 bool host_key_remove(struct host *h, struct yn_bytes key);
+bool host_key_unlink(struct host *h, struct yn_bytes key);
+/*
+ * Gives the value and the expiry of `from` in the current database to `to` in another one
+ * (or the same): moves them, or copies them. What was there before goes. All or nothing:
+ * false when memory is out, or there is no such key. No notification.
+ */
+bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db,
+                   struct yn_bytes to);
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db,
+                   struct yn_bytes to);
 /* Tells the host that a key was changed, for WATCH, notifications and the log. event is a
  * keyspace event ("zadd", "del", "geosearchstore"). */
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event);
@@ -119,6 +141,11 @@ int64_t host_key_expiry_ms(struct host *h, struct yn_bytes key);
 /* Sets it (at_ms >= 0) or drops it (at_ms == -1). Returns false when there is no such
  * key. */
 bool host_key_set_expiry_ms(struct host *h, struct yn_bytes key, int64_t at_ms);
+/* Counts as a use of the key, for a client with CLIENT NO-TOUCH too. Returns false when
+ * there is no such key. */
+bool host_key_touch(struct host *h, struct yn_bytes key);
+/* Seconds since the key was used; -1: no such key. */
+int64_t host_key_idle_s(struct host *h, struct yn_bytes key);
 /* The clock, the same during one command. */
 int64_t host_now_ms(struct host *h);
 /* A random number, all 64 bits of it. Not for secrets. */
@@ -131,7 +158,30 @@ size_t host_key_count(struct host *h); /* keys of the current database */
 typedef void (*host_key_fn)(void *ctx, struct yn_bytes key, enum host_type type);
 uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_fn visit,
                        void *ctx);
-void host_key_flush(struct host *h); /* removes every key of the current database */
-void host_key_flush_all(struct host *h);
+/* A key of the current database, each as likely as another; never an expired one. The
+ * bytes are borrowed until the next change. Returns false when there is none, or when
+ * nearly all keys are expired and some ten thousands of them were looked at in vain. */
+bool host_key_random(struct host *h, struct yn_bytes *out_key);
+
+/* Removes every key of the current database, or of all. */
+enum host_flush {
+    HOST_FLUSH_DEFAULT, /* as the host is configured */
+    HOST_FLUSH_SYNC,    /* memory is given back when the command ends */
+    HOST_FLUSH_ASYNC    /* later */
+};
+void host_key_flush(struct host *h, enum host_flush how);
+void host_key_flush_all(struct host *h, enum host_flush how);
+
+/* ---- databases ---- */
+
+/* The current database is the client's; a command may turn to another one for the rest
+ * of its run. */
+size_t host_db_count(struct host *h);
+size_t host_db_index(struct host *h);
+void host_db_use(struct host *h, size_t db);
+/* All keys of one database against those of another. Calls host_db_changed for both. */
+void host_db_swap(struct host *h, size_t a, size_t b);
+/* Tells the host that any key of the database may have changed, or gone. */
+void host_db_changed(struct host *h, size_t db);
 
 #endif

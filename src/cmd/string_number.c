@@ -128,6 +128,8 @@ void cmd_incrbyfloat(struct cmd_call *call)
         return;
     }
     text = (struct yn_bytes){out, format_long_double(value, out)};
-    if (store_or_reply(call, text, "incrbyfloat"))
-        host_reply_bulk(call->host, text);
+    if (!store_or_reply(call, text, "incrbyfloat"))
+        return;
+    host_key_set_form(call->host, call->argv[1], HOST_FORM_TEXT);
+    host_reply_bulk(call->host, text);
 }

@@ -93,6 +93,7 @@ void cmd_append(struct cmd_call *call)
             return;
         if (more.len > 0)
             memcpy(bytes + old.string.len, more.data, more.len);
+        host_key_set_form(h, key, HOST_FORM_RAW);
     }
     host_key_changed(h, key, "append");
     host_reply_integer(h, (int64_t)(old.string.len + more.len));
@@ -127,6 +128,7 @@ void cmd_setrange(struct cmd_call *call)
     if (at > len)
         memset(bytes + len, 0, at - len);
     memcpy(bytes + at, part.data, part.len);
+    host_key_set_form(h, key, HOST_FORM_RAW);
     host_key_changed(h, key, "setrange");
     host_reply_integer(h, (int64_t)(at + part.len > len ? at + part.len : len));
 }

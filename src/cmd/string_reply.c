@@ -5,11 +5,12 @@
 
 #include "core/num.h"
 
+/* One block: the job, the pieces, and the bytes of those that are no blob's. */
 struct pieces_job {
     struct cmd_job base; /* must be first */
     size_t n, at;
     size_t n_sent; /* bytes of the piece at `at` */
-    const struct string_piece *pieces;
+    struct string_piece pieces[];
 };
 
 static bool pieces_step(struct cmd_job *base, struct host *h, size_t budget)
@@ -56,17 +57,27 @@ static void pieces_free(struct cmd_job *base)
 
 struct cmd_job *string_job_new(const struct string_piece *pieces, size_t n)
 {
-    struct pieces_job *job = malloc(sizeof *job);
+    size_t n_copied = 0;
+    for (size_t i = 0; i < n; i++)
+        n_copied += pieces[i].blob == NULL ? pieces[i].bytes.len : 0;
+    struct pieces_job *job = malloc(sizeof *job + n * sizeof *pieces + n_copied);
     if (job == NULL)
         return NULL;
     *job = (struct pieces_job){
         .base = {.step = pieces_step, .hold = pieces_hold, .free = pieces_free},
         .n = n,
-        .pieces = pieces,
     };
+    char *to = (char *)(job->pieces + n);
     for (size_t i = 0; i < n; i++) {
-        if (pieces[i].blob != NULL)
-            host_blob_hold(pieces[i].blob);
+        struct string_piece *piece = &job->pieces[i];
+        *piece = pieces[i];
+        if (piece->blob != NULL) {
+            host_blob_hold(piece->blob);
+        } else if (piece->bytes.len > 0) {
+            memcpy(to, piece->bytes.data, piece->bytes.len);
+            piece->bytes.data = to;
+            to += piece->bytes.len;
+        }
     }
     return &job->base;
 }
@@ -81,13 +92,6 @@ struct string_piece *string_pieces(struct cmd_call *call, const struct host_valu
     size_t len = 1 + yn_num_format_uint64(bytes.len, head + 1);
     head[len++] = '\r';
     head[len++] = '\n';
-    if (value->blob == NULL && bytes.len > 0) {
-        char *copy = cmd_arena_take(call->arena, bytes.len);
-        if (copy == NULL)
-            return NULL;
-        memcpy(copy, bytes.data, bytes.len);
-        bytes.data = copy;
-    }
     *out_pieces++ = (struct string_piece){.bytes = {head, len}};
     *out_pieces++ = (struct string_piece){.bytes = bytes, .blob = value->blob};
     *out_pieces++ = (struct string_piece){.bytes = {"\r\n", 2}};

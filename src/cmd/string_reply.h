@@ -9,16 +9,16 @@
 
 #include "cmd/cmd.h"
 
-/* Bytes of a reply as they are sent, frames included. They belong to the blob, or (NULL)
- * to the arena of the call, or are a literal. */
+/* Bytes of a reply as they are sent, frames included. Those of no blob are copied when
+ * the job is made. */
 struct string_piece {
     struct yn_bytes bytes;
     struct host_blob *blob;
     bool is_null; /* a null stands here */
 };
 
-/* Makes a job that sends the pieces, an array of the call's arena, one after the other.
- * It holds their blobs. NULL when out of memory. */
+/* Makes a job that sends the pieces one after the other. It holds their blobs, and needs
+ * nothing else afterwards. NULL when out of memory. */
 struct cmd_job *string_job_new(const struct string_piece *pieces, size_t n);
 
 /* Writes the pieces of `bytes`, which are of the value, as a bulk to out_pieces. NULL

@@ -167,8 +167,7 @@ static void set_and_reply_old(struct cmd_call *call, struct yn_bytes value,
                               const struct set_options *options, int64_t expiry_ms)
 {
     struct host *h = call->host;
-    host_key_write(h, call->argv[1]);
-    struct host_value old = host_key_read(h, call->argv[1]); /* it is read: a miss counts */
+    struct host_value old = host_key_read(h, call->argv[1]);
     struct old_value taken = {.job = NULL};
     if (old.type != HOST_NONE && old.type != HOST_STRING) {
         host_reply_error(h, CMD_ERR_WRONGTYPE);

@@ -91,11 +91,20 @@ static bool is_in_order(const struct yn_ref *a, const struct yn_ref *b)
     return yn_bytes_compare(yn_ref_member(a->entry), yn_ref_member(b->entry)) <= 0;
 }
 
+/* Asks for the member of the ref that will be compared so many steps later: members of
+ * one score may lie anywhere. */
+#define FAR 8
+static void ask_ahead(const struct yn_ref *refs, size_t at, size_t end)
+{
+    if (at + FAR < end)
+        __builtin_prefetch(refs[at + FAR].entry);
+}
+
 /* End of the ascending run that starts at `at`. */
 static size_t run_end(const struct yn_ref *refs, size_t at, size_t n)
 {
     do
-        at++;
+        ask_ahead(refs, at++, n);
     while (at < n && is_in_order(&refs[at - 1], &refs[at]));
     return at;
 }
@@ -107,6 +116,7 @@ static void merge_runs(const struct yn_ref *from, struct yn_ref *to, size_t at,
     size_t a = at, b = middle;
     for (size_t i = at; i < end; i++) {
         bool takes_first = a < middle && (b == end || is_in_order(&from[a], &from[b]));
+        ask_ahead(from, takes_first ? a : b, takes_first ? middle : end);
         to[i] = takes_first ? from[a++] : from[b++];
     }
 }

@@ -87,6 +87,11 @@ size_t yn_zset_count(const struct yn_zset *set)
     return set->tree.live.count;
 }
 
+bool yn_zset_is_viewed(const struct yn_zset *set)
+{
+    return set->tree.newest != NULL;
+}
+
 size_t yn_zset_memory(const struct yn_zset *set)
 {
     return set->tree.mem.used;

@@ -32,6 +32,10 @@ enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
 enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
                                    enum yn_status status, struct yn_zset **out_set);
 
+/* Whether frozen views of the set are open. A set that has none, and that nobody else
+ * knows, may be freed by any thread. */
+bool yn_zset_is_viewed(const struct yn_zset *set);
+
 /* Finds a member's place. */
 bool yn_zset_locate(const struct yn_zset *set, struct yn_bytes member,
                     struct yn_path *out_path);

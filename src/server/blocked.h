@@ -43,6 +43,10 @@ void blocked_remove(struct blocked *blocked, struct blocked_client *client);
 bool blocked_is_awaited(const struct blocked *blocked, size_t db, struct yn_bytes name);
 /* Notes that the key may be ready, if anybody waits for it. */
 void blocked_mark(struct blocked *blocked, size_t db, struct yn_bytes name);
+static inline bool blocked_has_marked(const struct blocked *blocked)
+{
+    return !list_is_empty(&blocked->marked);
+}
 /* Takes the key that was marked first off the list; NULL: none is marked. */
 struct interest_key *blocked_next_marked(struct blocked *blocked);
 /* A client whose deadline is not after now_ms, or NULL. */

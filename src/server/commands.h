@@ -36,6 +36,18 @@ void server_reply_error_word(struct cmd_call *call, const char *format,
 /* For a subcommand that is known, but not with these arguments. */
 void server_reply_subcommand_error(struct cmd_call *call, const char *format);
 
+/* memory_cmds.c */
+void memory_cmd_usage(struct cmd_call *call);
+void memory_cmd_stats(struct cmd_call *call);
+void memory_cmd_doctor(struct cmd_call *call);
+void memory_cmd_purge(struct cmd_call *call);
+void memory_cmd_malloc_stats(struct cmd_call *call);
+void memory_cmd_help(struct cmd_call *call);
+
+/* wait_cmds.c */
+void wait_cmd(struct cmd_call *call);
+void wait_cmd_aof(struct cmd_call *call);
+
 /* session_cmds.c */
 void session_hello(struct cmd_call *call);
 void session_auth(struct cmd_call *call);

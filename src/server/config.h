@@ -53,6 +53,10 @@ struct config {
     int64_t coordinate_format; /* enum config_coordinate_format */
     int64_t zset_max_listpack_entries;
     int64_t zset_max_listpack_value;
+    bool lazy_user_del;
+    bool lazy_user_flush;
+    bool lazy_expire;
+    bool lazy_server_del;
     int64_t notify_classes;          /* enum notify_class */
     int64_t tracking_table_max_keys; /* 0: no limit */
     int64_t enable_debug_command;    /* enum config_debug */

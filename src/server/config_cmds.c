@@ -142,6 +142,7 @@ void config_cmd_resetstat(struct cmd_call *call)
     stats_reset(&server->loop.stats);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_reset_stats(server->databases[i]);
+    reaper_reset_stats(&server->reaper);
     server->sample_commands = server->sample_in = server->sample_out = 0;
     host_reply_status(call->host, "OK");
 }

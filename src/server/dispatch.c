@@ -338,7 +338,8 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
     cmd_arena_reset(loop->arena);
     if (is_quiet)
         yn_buf_reset(&loop->scrap, JOBS_CHUNK);
-    blocking_serve(loop->server);
+    if (blocked_has_marked(&loop->server->blocked))
+        blocking_serve(loop->server);
     if (call.wish == CMD_WISH_CLOSE)
         conn_finish(conn);
     else if (call.wish == CMD_WISH_SHUTDOWN)

@@ -4,6 +4,7 @@
  */
 #include "server/host_server.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/num.h"
@@ -12,6 +13,7 @@
 #include "server/blob.h"
 #include "server/blocking.h"
 #include "server/conn.h"
+#include "server/databases.h"
 #include "server/keyspace.h"
 #include "server/notify.h"
 #include "server/server.h"
@@ -213,22 +215,41 @@ static void notify(struct host *h, struct yn_bytes key, const char *event)
         notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
 }
 
-struct host_value host_key_read(struct host *h, struct yn_bytes key)
+static void count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
 {
-    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
     if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
-        return value;
+        return;
     }
     h->loop->stats.keyspace_misses++;
     notify(h, key, "keymiss");
+}
+
+/* A look-up that is a use of the key, unless the client wants none to be. */
+static struct host_value look_up(struct host *h, struct yn_bytes key)
+{
+    return h->conn->is_no_touch ? keyspace_find(h->keyspace, key, h->now_ms)
+                                : keyspace_use(h->keyspace, key, h->now_ms);
+}
+
+struct host_value host_key_read(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = look_up(h, key);
+    count_look_up(h, key, value);
+    return value;
+}
+
+struct host_value host_key_peek(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    count_look_up(h, key, value);
     return value;
 }
 
 struct host_value host_key_write(struct host *h, struct yn_bytes key)
 {
     keyspace_drop_expired(h->keyspace, key, h->now_ms);
-    return keyspace_find(h->keyspace, key, h->now_ms);
+    return look_up(h, key);
 }
 
 bool host_key_put_zset(struct host *h, struct yn_bytes key, struct yn_zset *set)
@@ -291,7 +312,37 @@ size_t host_string_len_max(struct host *h)
 
 bool host_key_remove(struct host *h, struct yn_bytes key)
 {
-    return keyspace_remove(h->keyspace, key, h->now_ms);
+    return keyspace_remove(h->keyspace, key, KEYSPACE_DELETED, h->now_ms);
+}
+
+bool host_key_unlink(struct host *h, struct yn_bytes key)
+{
+    return keyspace_remove(h->keyspace, key, KEYSPACE_UNLINKED, h->now_ms);
+}
+
+void host_key_set_form(struct host *h, struct yn_bytes key, enum host_form form)
+{
+    keyspace_set_form(h->keyspace, key, form, h->now_ms);
+}
+
+bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    return keyspace_move(h->keyspace, from, h->loop->server->databases[to_db], to,
+                         h->now_ms);
+}
+
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    struct host_value value = keyspace_find(h->keyspace, from, h->now_ms);
+    struct yn_zset *copy = NULL;
+    if (value.type == HOST_ZSET && yn_zset_copy(yn_zset_view(value.zset), 0, SIZE_MAX,
+                                                host_zset_options(h), &copy) != YN_OK)
+        return false;
+    if (keyspace_copy(h->keyspace, from, h->loop->server->databases[to_db], to, copy,
+                      h->now_ms))
+        return true;
+    yn_zset_free(copy);
+    return false;
 }
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
@@ -301,6 +352,23 @@ void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
     tracking_note_change(&h->loop->server->tracking, key, h->conn);
     notify(h, key, event);
     blocking_key_changed(h, key);
+}
+
+bool host_key_touch(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_use(h->keyspace, key, h->now_ms);
+    count_look_up(h, key, value);
+    return value.type != HOST_NONE;
+}
+
+int64_t host_key_idle_s(struct host *h, struct yn_bytes key)
+{
+    return keyspace_idle_s(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_random(struct host *h, struct yn_bytes *out_key)
+{
+    return keyspace_random(h->keyspace, h->now_ms, out_key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)
@@ -344,25 +412,52 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return keyspace_scan(h->keyspace, cursor, count, h->now_ms, visit, ctx);
 }
 
-static void db_changed(struct host *h, size_t db)
+void host_key_flush(struct host *h, enum host_flush how)
 {
-    multi_touch_db(h, db);
-    blocking_db_changed(h, db);
-}
-
-void host_key_flush(struct host *h)
-{
-    keyspace_flush(h->keyspace);
-    db_changed(h, h->db);
+    databases_flush(h->loop->server, h->db, how);
+    host_db_changed(h, h->db);
     tracking_note_flush(&h->loop->server->tracking);
 }
 
-void host_key_flush_all(struct host *h)
+void host_key_flush_all(struct host *h, enum host_flush how)
 {
     struct server *server = h->loop->server;
     for (size_t i = 0; i < server->n_databases; i++) {
-        keyspace_flush(server->databases[i]);
-        db_changed(h, i);
+        databases_flush(server, i, how);
+        host_db_changed(h, i);
     }
     tracking_note_flush(&server->tracking);
+}
+
+/* ---- databases ---- */
+
+size_t host_db_count(struct host *h)
+{
+    return h->loop->server->n_databases;
+}
+
+size_t host_db_index(struct host *h)
+{
+    return h->db;
+}
+
+void host_db_use(struct host *h, size_t db)
+{
+    h->db = db;
+    h->keyspace = h->loop->server->databases[db];
+}
+
+void host_db_swap(struct host *h, size_t a, size_t b)
+{
+    databases_swap(h->loop->server, a, b);
+    host_db_use(h, h->db);
+    host_db_changed(h, a);
+    host_db_changed(h, b);
+}
+
+void host_db_changed(struct host *h, size_t db)
+{
+    h->loop->stats.changes++;
+    multi_touch_db(h, db);
+    blocking_db_changed(h, db);
 }

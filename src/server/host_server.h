@@ -15,8 +15,8 @@ struct keyspace;
 struct host {
     struct loop *loop;
     struct conn *conn;
-    struct keyspace *keyspace; /* the client's database */
-    size_t db;                 /* its number */
+    size_t db;                 /* the current one: the client's, unless host_db_use */
+    struct keyspace *keyspace; /* of it */
     struct yn_buf *out;        /* the reply under way */
     int resp;                  /* 2 or 3 */
     bool is_fixed17;           /* coordinate-format */

@@ -17,6 +17,7 @@
 #include "resp/write.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/databases.h"
 #include "server/host_server.h"
 #include "server/memory.h"
 #include "server/server.h"
@@ -143,7 +144,9 @@ static void add_memory(const struct server *s, struct yn_buf *out)
     line(out, "mem_fragmentation_ratio:%.2f", ratio(m.rss, m.allocated));
     line(out, "mem_fragmentation_bytes:%lld", (long long)m.rss - (long long)m.allocated);
     line(out, "mem_allocator:%s", memory_allocator_name());
-    line(out, "lazyfree_pending_objects:0");
+    line(out, "lazyfree_pending_objects:%zu", databases_n_pending((struct server *)s));
+    line(out, "lazyfreed_objects:%llu",
+         (unsigned long long)databases_n_freed((struct server *)s));
 }
 
 static void add_persistence(const struct server *s, struct yn_buf *out)
@@ -268,8 +271,9 @@ static void add_keyspace(const struct server *s, struct yn_buf *out)
     for (size_t i = 0; i < s->n_databases; i++) {
         const struct keyspace *ks = s->databases[i];
         if (keyspace_count(ks) > 0)
-            line(out, "db%zu:keys=%zu,expires=%zu,avg_ttl=0", i, keyspace_count(ks),
-                 keyspace_n_volatile(ks));
+            line(out, "db%zu:keys=%zu,expires=%zu,avg_ttl=%lld", i, keyspace_count(ks),
+                 keyspace_n_volatile(ks),
+                 (long long)keyspace_mean_ttl_ms(ks, loop_now_ms(&s->loop)));
     }
 }
 

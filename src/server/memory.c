@@ -5,12 +5,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Sanitizer builds bring an allocator of their own: then libc's figures must do. */
 #ifndef YN_HAVE_JEMALLOC
 #define YN_HAVE_JEMALLOC 0
 #endif
+
+/* The allocator's report about itself is cut off here. */
+#define REPORT_MAX ((size_t)256 * 1024)
 
 #if YN_HAVE_JEMALLOC
 
@@ -43,6 +47,44 @@ static void measure_pages(struct memory_figures *figures)
     figures->resident = jemalloc_figure("stats.resident");
 }
 
+void memory_flush_thread(void)
+{
+    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+}
+
+void memory_purge(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "arena.%d.purge", MALLCTL_ARENAS_ALL);
+    mallctl(name, NULL, NULL, NULL, 0);
+}
+
+struct report {
+    char *text;
+    size_t len, cap;
+};
+
+static void add_to_report(void *ctx, const char *text)
+{
+    struct report *report = ctx;
+    size_t len = strlen(text);
+    if (report->len + len >= report->cap)
+        len = report->cap - 1 - report->len;
+    memcpy(report->text + report->len, text, len);
+    report->len += len;
+    report->text[report->len] = '\0';
+}
+
+char *memory_report(void)
+{
+    struct report report = {.cap = REPORT_MAX, .text = malloc(REPORT_MAX)};
+    if (report.text != NULL) {
+        report.text[0] = '\0';
+        malloc_stats_print(add_to_report, &report, NULL);
+    }
+    return report.text;
+}
+
 const char *memory_allocator_name(void)
 {
     static char name[64];
@@ -68,6 +110,20 @@ static void measure_pages(struct memory_figures *figures)
 {
     struct mallinfo2 info = mallinfo2();
     figures->active = figures->resident = info.arena + info.hblkhd;
+}
+
+void memory_flush_thread(void)
+{
+}
+
+void memory_purge(void)
+{
+    malloc_trim(0);
+}
+
+char *memory_report(void)
+{
+    return NULL;
 }
 
 const char *memory_allocator_name(void)

@@ -14,6 +14,7 @@
 #include "server/blocking.h"
 #include "server/commands.h"
 #include "server/conn.h"
+#include "server/databases.h"
 #include "server/log.h"
 #include "server/memory.h"
 
@@ -24,11 +25,9 @@
 #define STOP_FLUSH_NS ((uint64_t)1500 * 1000 * 1000)
 #define STOP_LINGER_NS ((uint64_t)150 * 1000 * 1000)
 /* Expired and flushed keys are removed in slices of this length, with such pauses while
- * there are more. */
-#define CLEAN_BUDGET_NS ((uint64_t)1000 * 1000)
-#define CLEAN_PAUSE_MS 2
-/* Expired keys that are removed between two looks at the clock. */
-#define EXPIRE_BATCH 64
+ * there are more: a fifth of the time at most, and no request waits longer than this. */
+#define CLEAN_BUDGET_NS ((uint64_t)250 * 1000)
+#define CLEAN_PAUSE_MS 1
 /* How long the block of a large value is kept for the next one, at the least. */
 #define TRIM_NS ((uint64_t)1000 * 1000 * 1000)
 
@@ -75,20 +74,6 @@ static void fit_maxclients(struct server *server)
                 (unsigned long long)limit.rlim_cur);
 }
 
-static bool create_databases(struct server *server)
-{
-    server->n_databases = (size_t)server->config.databases;
-    server->databases = calloc(server->n_databases, sizeof(struct keyspace *));
-    if (server->databases == NULL)
-        return false;
-    for (size_t i = 0; i < server->n_databases; i++) {
-        server->databases[i] = keyspace_new(server->hash_seed);
-        if (server->databases[i] == NULL)
-            return false;
-    }
-    return true;
-}
-
 static bool write_pidfile(struct server *server)
 {
     if (server->config.pidfile[0] == '\0')
@@ -106,25 +91,10 @@ static bool write_pidfile(struct server *server)
 
 /* ---- the cron ---- */
 
-/* Removes keys that are due and frees flushed ones, within the budget. Returns false when
- * it ran out. */
+/* One slice. Returns false when there is more to do. */
 static bool clean(struct server *server)
 {
-    struct loop *loop = &server->loop;
-    uint64_t end_ns = loop_update_mono(loop) + CLEAN_BUDGET_NS;
-    int64_t now_ms = loop_now_ms(loop);
-    for (size_t i = 0; i < server->n_databases; i++) {
-        struct keyspace *ks = server->databases[i];
-        while (!keyspace_collect(ks)) {
-            if (loop_update_mono(loop) > end_ns)
-                return false;
-        }
-        while (server->active_expire && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
-            if (loop_update_mono(loop) > end_ns)
-                return false;
-        }
-    }
-    return true;
+    return databases_clean(server, loop_update_mono(&server->loop) + CLEAN_BUDGET_NS);
 }
 
 static void on_clean_timer(uv_timer_t *timer)
@@ -150,28 +120,23 @@ static void sample_rates(struct server *server)
     server->sample_out = s->bytes_out;
 }
 
-static void collect_all(struct server *server)
+static bool note_memory(struct server *server, size_t used)
 {
-    blob_trim(true);
-    for (size_t i = 0; i < server->n_databases; i++) {
-        while (!keyspace_collect(server->databases[i]))
-            continue;
-    }
-}
-
-bool server_check_memory(struct server *server)
-{
-    size_t used = memory_allocated();
-    if (server->config.maxmemory > 0 && used > (size_t)server->config.maxmemory) {
-        /* Nobody is refused for the sake of keys that were flushed already. */
-        collect_all(server);
-        used = memory_allocated();
-    }
     if (used > server->peak_memory)
         server->peak_memory = used;
     server->is_over_memory =
         server->config.maxmemory > 0 && used > (size_t)server->config.maxmemory;
     return server->is_over_memory;
+}
+
+bool server_check_memory(struct server *server)
+{
+    if (!note_memory(server, memory_allocated()))
+        return false;
+    /* Nobody is refused for the sake of keys that are gone already. */
+    blob_trim(true);
+    databases_collect(server);
+    return note_memory(server, memory_allocated());
 }
 
 /* About once a second. */
@@ -191,7 +156,7 @@ static void on_cron(uv_timer_t *timer)
         uv_timer_start(&server->clean_timer, on_clean_timer, CLEAN_PAUSE_MS,
                        CLEAN_PAUSE_MS);
     loop_visit_conns(&server->loop, server->config.hz);
-    server_check_memory(server);
+    note_memory(server, memory_allocated());
     sample_rates(server);
     trim(server);
 }
@@ -313,7 +278,7 @@ bool server_init(struct server *server, struct config *config)
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
-        !create_databases(server) || !loop_init(&server->loop, server)) {
+        !databases_create(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
@@ -324,6 +289,7 @@ bool server_init(struct server *server, struct config *config)
     blocking_init(server);
     server->started_ms = loop_now_ms(&server->loop);
     server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
+    server->startup_memory = memory_allocated();
     start_handles(server);
     server_apply_config(server);
     if (!listener_open_all(server) || !write_pidfile(server)) {
@@ -350,9 +316,7 @@ void server_clear(struct server *server)
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
     loop_clear(&server->loop);
-    for (size_t i = 0; i < server->n_databases; i++)
-        keyspace_free(server->databases[i]);
-    free(server->databases);
+    databases_clear(server);
     blob_trim(true);
     config_clear(&server->config);
 }

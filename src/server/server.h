@@ -15,6 +15,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pubsub.h"
+#include "server/reaper.h"
 #include "server/tracking.h"
 #include "server/watch.h"
 
@@ -33,6 +34,8 @@ struct server {
 
     size_t n_databases;
     struct keyspace **databases;
+    struct keyspace_hooks keyspace_hooks;
+    struct reaper reaper;
     struct pubsub pubsub;
     struct tracking tracking;
     struct watches watches;
@@ -52,6 +55,7 @@ struct server {
     uint64_t fd_warned_ns; /* when the lack of descriptors was logged last */
     bool is_over_memory;
     bool active_expire;
+    size_t startup_memory; /* when nothing was in it */
     size_t peak_memory;
 
     uv_timer_t cron;
@@ -82,7 +86,8 @@ void server_stop(struct server *server);
 
 /* Acts on options that CONFIG SET changed. */
 void server_apply_config(struct server *server);
-/* Measures memory against maxmemory again. Returns true when it is over. */
+/* Measures memory against maxmemory again; when it is over, waits for what is being
+ * freed. Returns true when it still is. */
 bool server_check_memory(struct server *server);
 
 #endif

@@ -1,8 +1,11 @@
-// A GEO session of node-redis (npm package redis), in RESP2 and RESP3.
+// node-redis (npm package redis) in RESP2 and RESP3: a GEO session with its own functions, and
+// session.js.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createClient, GEO_REPLY_WITH } from 'redis';
-import * as session from './session.js';
+import { BasicClientSideCache, createClient, GEO_REPLY_WITH } from 'redis';
+import { openAdapter } from './node-redis.js';
+import { describeSession } from './session.js';
+import * as session from './world.js';
 
 const { palermo, catania } = session;
 const center = { longitude: 15, latitude: 37 };
@@ -116,4 +119,56 @@ for (const RESP of [2, 3]) {
       assert.equal(await client.del(`${key}:m`), 1);
     });
   });
+
+  const socket = { port: session.port, host: '127.0.0.1', reconnectStrategy: () => 10 };
+  describeSession(`node-redis in a session, RESP${RESP}`,
+    (more) => openAdapter({ RESP, socket }, more));
 }
+
+describe('node-redis with a cache of its own', () => {
+  const cache = new BasicClientSideCache();
+  const socket = { port: session.port, host: '127.0.0.1', reconnectStrategy: () => 10 };
+  const caching = createClient({ RESP: 3, socket, clientSideCache: cache });
+  const other = createClient({ RESP: 3, socket });
+  before(async () => {
+    for (const client of [caching, other]) {
+      client.on('error', () => {});
+      await client.connect();
+    }
+    await other.flushAll();
+  });
+  after(() => {
+    caching.destroy();
+    other.destroy();
+  });
+
+  it('answers from it until the key changes', async () => {
+    await other.set('c', 'one');
+    await other.geoAdd('cz', [palermo]);
+    assert.equal(await caching.get('c'), 'one');
+    assert.equal(await caching.zCard('cz'), 1);
+    const { hitCount, missCount } = cache.stats();
+    assert.equal(await caching.get('c'), 'one');
+    assert.equal(await caching.zCard('cz'), 1);
+    assert.equal(cache.stats().hitCount, hitCount + 2);
+    assert.equal(cache.stats().missCount, missCount);
+    await other.set('c', 'two');
+    await session.until('the new text', async () => await caching.get('c') === 'two');
+    await other.geoAdd('cz', [catania]);
+    await session.until('the new set', async () => await caching.zCard('cz') === 2);
+    await other.flushAll();
+    await session.until('no text', async () => await caching.get('c') === null);
+  });
+
+  it('forgets it when the connection is lost', async () => {
+    await other.set('c', 'one');
+    await session.until('the text', async () => await caching.get('c') === 'one');
+    const ready = Promise.all([caching, other].map((each) => session.event(each, 'ready')));
+    await session.keeper('kill');
+    await session.keeper('start');
+    await ready;
+    assert.equal(await caching.get('c'), null);
+    await other.set('c', 'two');
+    await session.until('the new text', async () => await caching.get('c') === 'two');
+  });
+});

@@ -261,6 +261,43 @@ static void check_encoding(struct yn_zset *set, const struct model *model)
     free(data);
 }
 
+/* A copy of an interval of a view, and unions of it with the set and with itself. */
+static void check_copies(struct rng *rng, const struct yn_zset *set,
+                         const struct yn_view *view, const struct model *model)
+{
+    size_t first = rng_below(rng, model->n + 2), n = rng_below(rng, model->n + 2);
+    size_t wanted = first >= model->n ? 0 : n < model->n - first ? n : model->n - first;
+    struct model part = {&model->pairs[first], wanted};
+    struct yn_zset *copy, *both;
+    if (yn_zset_copy(view, first, n, NULL, &copy) != YN_OK)
+        MODEL_FAIL("copy");
+    const char *wrong = yn_zset_check(copy);
+    if (wrong != NULL)
+        MODEL_FAIL("copy: %s", wrong);
+    check_view(yn_zset_view(copy), &part);
+    struct yn_source sources[] = {{copy, 1}, {set, 1}, {copy, 1}};
+    for (int k = 0; k < 3; k++) {
+        struct yn_combination how = {.kind = (enum yn_combine_kind)k,
+                                     .aggregate = YN_MAX,
+                                     .sources =
+                                         k == YN_DIFFERENCE ? &sources[1] : sources,
+                                     .n_sources = k == YN_DIFFERENCE ? 2 : 3};
+        if (yn_zset_combine(&how, NULL, &both) != YN_OK)
+            MODEL_FAIL("combine");
+        wrong = yn_zset_check(both);
+        if (wrong != NULL)
+            MODEL_FAIL("combined: %s", wrong);
+        size_t n_common = yn_zset_count_common(sources, 3, 0), n_set = yn_zset_count(set);
+        size_t expected = k == YN_UNION          ? wanted + n_set - n_common
+                          : k == YN_INTERSECTION ? n_common
+                                                 : n_set - n_common;
+        if (yn_zset_count(both) != expected)
+            MODEL_FAIL("combined: %zu, not %zu", yn_zset_count(both), expected);
+        yn_zset_free(both);
+    }
+    yn_zset_free(copy);
+}
+
 /* ---- a run ---- */
 
 static void apply(struct rng *rng, struct yn_zset *set, struct model *model,
@@ -367,6 +404,10 @@ static void run(struct rng *rng, int score_kind, int member_kind, size_t n_ids,
             check_view(yn_zset_view(set), &model);
             check_scan(set, &model, 1 + rng_below(rng, 40));
             check_encoding(set, &model);
+            check_copies(rng, set, yn_zset_view(set), &model);
+            for (size_t w = 0; w < VIEWS_MAX; w++)
+                if (views[w] != NULL)
+                    check_copies(rng, set, views[w], &frozen[w]);
         }
     }
     yn_zset_free(set);

@@ -10,6 +10,7 @@
 #include "resp/write.h"
 
 #define KEYS_MAX 64
+#define DBS 3
 #define WORDS_MAX 1024
 
 struct fake_key {
@@ -17,7 +18,9 @@ struct fake_key {
     enum host_type type; /* HOST_NONE: the slot is free */
     struct yn_zset *zset;
     struct host_blob *blob; /* HOST_STRING */
+    enum host_form form;
     int64_t expiry_ms;
+    int64_t used_ms;
 };
 
 /* Every string is one; commands are told so from this length on. */
@@ -38,7 +41,9 @@ struct host {
     struct yn_allocator allocator;
     struct yn_options options;
     uint64_t random;
-    struct fake_key keys[KEYS_MAX];
+    size_t db;
+    struct fake_key all_keys[DBS][KEYS_MAX];
+    struct fake_key *keys; /* of the current database */
 };
 
 struct fake {
@@ -76,6 +81,7 @@ struct fake *fake_new(void)
     struct fake *fake = calloc(1, sizeof *fake);
     assert(fake != NULL);
     struct host *h = &fake->host;
+    h->keys = h->all_keys[0];
     fake->arena = cmd_arena_new();
     assert(fake->arena != NULL);
     fake->budget = SIZE_MAX;
@@ -99,6 +105,7 @@ static void drop_value(struct fake_key *key)
     if (key->blob != NULL)
         host_blob_drop(key->blob);
     key->blob = NULL;
+    key->form = HOST_FORM_PLAIN;
     key->type = HOST_NONE;
 }
 
@@ -111,7 +118,7 @@ static void drop_key(struct fake_key *key)
 
 void fake_free(struct fake *fake)
 {
-    host_key_flush_all(&fake->host);
+    host_key_flush_all(&fake->host, HOST_FLUSH_SYNC);
     yn_buf_clear(&fake->host.reply);
     yn_buf_clear(&fake->host.events);
     cmd_arena_free(fake->arena);
@@ -433,6 +440,7 @@ static struct fake_key *slot_for(struct host *h, struct yn_bytes name)
             drop_value(&h->keys[i]);
             if (is_expired)
                 h->keys[i].expiry_ms = -1;
+            h->keys[i].used_ms = h->now_ms;
             return &h->keys[i];
         }
         if (slot == NULL && h->keys[i].type == HOST_NONE)
@@ -442,15 +450,22 @@ static struct fake_key *slot_for(struct host *h, struct yn_bytes name)
     yn_buf_init(&slot->name);
     yn_buf_append(&slot->name, name.data, name.len);
     slot->expiry_ms = -1;
+    slot->used_ms = h->now_ms;
     return slot;
 }
 
 struct host_value host_key_read(struct host *h, struct yn_bytes name)
 {
+    host_key_touch(h, name);
+    return host_key_peek(h, name);
+}
+
+struct host_value host_key_peek(struct host *h, struct yn_bytes name)
+{
     const struct fake_key *key = find_key(h, name);
     if (key == NULL)
         return (struct host_value){.type = HOST_NONE};
-    struct host_value value = {.type = key->type, .zset = key->zset};
+    struct host_value value = {.type = key->type, .form = key->form, .zset = key->zset};
     if (key->blob != NULL)
         value.string = (struct yn_bytes){key->blob->bytes, key->blob->len};
     if (value.string.len >= BLOB_LEN_MIN)
@@ -567,6 +582,92 @@ bool host_key_remove(struct host *h, struct yn_bytes name)
     return true;
 }
 
+bool host_key_unlink(struct host *h, struct yn_bytes name)
+{
+    return host_key_remove(h, name);
+}
+
+void host_key_set_form(struct host *h, struct yn_bytes name, enum host_form form)
+{
+    struct fake_key *key = find_key(h, name);
+    if (key != NULL)
+        key->form = form;
+}
+
+bool host_key_touch(struct host *h, struct yn_bytes name)
+{
+    struct fake_key *key = find_key(h, name);
+    if (key != NULL)
+        key->used_ms = h->now_ms;
+    return key != NULL;
+}
+
+int64_t host_key_idle_s(struct host *h, struct yn_bytes name)
+{
+    const struct fake_key *key = find_key(h, name);
+    return key == NULL ? -1 : (h->now_ms - key->used_ms) / 1000;
+}
+
+bool host_key_random(struct host *h, struct yn_bytes *out_key)
+{
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        *out_key = (struct yn_bytes){h->keys[i].name.data, h->keys[i].name.len};
+        if (h->keys[i].type != HOST_NONE && find_key(h, *out_key) != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    struct fake_key *key = find_key(h, from);
+    size_t own_db = h->db;
+    if (key == NULL || h->fails_puts)
+        return false;
+    struct yn_zset *set = NULL;
+    if (key->type == HOST_ZSET) {
+        char *data;
+        size_t len;
+        if (yn_view_encode(yn_zset_view(key->zset), &data, &len) != YN_OK)
+            return false;
+        enum yn_status status =
+            yn_zset_decode(&h->options, (struct yn_bytes){data, len}, &set);
+        free(data);
+        if (status != YN_OK)
+            return false;
+    }
+    host_db_use(h, to_db);
+    struct fake_key *copy = slot_for(h, to);
+    host_db_use(h, own_db);
+    copy->type = key->type;
+    copy->zset = set;
+    copy->blob = key->blob;
+    if (copy->blob != NULL)
+        host_blob_hold(copy->blob);
+    copy->form = key->form == HOST_FORM_PLAIN ? HOST_FORM_OWN : key->form;
+    copy->expiry_ms = key->expiry_ms;
+    return true;
+}
+
+bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+{
+    struct fake_key *key = find_key(h, from);
+    size_t own_db = h->db;
+    if (key == NULL || h->fails_puts)
+        return false;
+    if (own_db == to_db && names_key(key, to))
+        return true;
+    host_db_use(h, to_db);
+    struct fake_key *moved = slot_for(h, to);
+    host_db_use(h, own_db);
+    struct yn_buf name = moved->name;
+    yn_buf_clear(&key->name);
+    *moved = *key;
+    moved->name = name;
+    *key = (struct fake_key){.expiry_ms = -1};
+    return true;
+}
+
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
     yn_buf_append_text(&h->events, event);
@@ -632,14 +733,57 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
     return i < KEYS_MAX ? i : 0;
 }
 
-void host_key_flush(struct host *h)
+void host_key_flush(struct host *h, enum host_flush how)
 {
+    (void)how;
+    host_db_changed(h, h->db);
     for (size_t i = 0; i < KEYS_MAX; i++)
         if (h->keys[i].type != HOST_NONE)
             drop_key(&h->keys[i]);
 }
 
-void host_key_flush_all(struct host *h)
+void host_key_flush_all(struct host *h, enum host_flush how)
 {
-    host_key_flush(h);
+    size_t own_db = h->db;
+    for (size_t db = 0; db < DBS; db++) {
+        host_db_use(h, db);
+        host_key_flush(h, how);
+    }
+    host_db_use(h, own_db);
+}
+
+size_t host_db_count(struct host *h)
+{
+    (void)h;
+    return DBS;
+}
+
+size_t host_db_index(struct host *h)
+{
+    return h->db;
+}
+
+void host_db_use(struct host *h, size_t db)
+{
+    h->db = db;
+    h->keys = h->all_keys[db];
+}
+
+void host_db_swap(struct host *h, size_t a, size_t b)
+{
+    for (size_t i = 0; a != b && i < KEYS_MAX; i++) {
+        struct fake_key key = h->all_keys[a][i];
+        h->all_keys[a][i] = h->all_keys[b][i];
+        h->all_keys[b][i] = key;
+    }
+    host_db_changed(h, a);
+    host_db_changed(h, b);
+}
+
+/* Recorded as an event: "db:0 ". */
+void host_db_changed(struct host *h, size_t db)
+{
+    char text[YN_NUM_TEXT_MAX];
+    size_t len = yn_num_format_uint64(db, text);
+    host_key_changed(h, (struct yn_bytes){text, len}, "db");
 }

@@ -208,6 +208,9 @@ static void test_others(void **state)
     sweep(f, "KEYS *");
     sweep(f, "SCAN 0 MATCH *");
     sweep(f, "COMMAND GETKEYS MGET a b c");
+    sweep(f, "COPY k copy");
+    sweep(f, "COPY k d DB 1");
+    sweep(f, "OBJECT ENCODING k");
 }
 
 /* Errors that need memory for their text say that there is none. */

@@ -138,7 +138,7 @@ static void test_errors(void **state)
 static void flush(struct fake *f, void *ctx)
 {
     (void)ctx;
-    host_key_flush(fake_host(f));
+    host_key_flush(fake_host(f), HOST_FLUSH_SYNC);
 }
 
 /* A large reply does not need the keys it came from any more. */

@@ -50,7 +50,7 @@ static void test_basics(void **state)
     (void)state;
     struct keyspace *ks = keyspace_new(SEED);
     assert_int_equal(keyspace_find(ks, text_bytes("a"), NOW).type, HOST_NONE);
-    assert_false(keyspace_remove(ks, text_bytes("a"), NOW));
+    assert_false(keyspace_remove(ks, text_bytes("a"), KEYSPACE_DELETED, NOW));
     assert_int_equal(keyspace_scan(ks, 0, 10, NOW, NULL, NULL), 0);
     put(ks, text_bytes("a"), "1");
     put(ks, text_bytes(""), "empty key");
@@ -58,7 +58,7 @@ static void test_basics(void **state)
     assert_int_equal(keyspace_count(ks), 2);
     assert_string(ks, "a", "2");
     assert_string(ks, "", "empty key");
-    assert_true(keyspace_remove(ks, text_bytes(""), NOW));
+    assert_true(keyspace_remove(ks, text_bytes(""), KEYSPACE_DELETED, NOW));
     assert_int_equal(keyspace_count(ks), 1);
     assert_sound(ks);
 
@@ -71,7 +71,7 @@ static void test_basics(void **state)
                                   NOW)); /* itself: not freed */
     put(ks, text_bytes("a"), "3");
     assert_string(ks, "a", "3");
-    keyspace_flush(ks);
+    keyspace_flush(ks, false);
     assert_int_equal(keyspace_count(ks), 0);
     put(ks, text_bytes("a"), "4");
     assert_sound(ks);
@@ -112,7 +112,7 @@ static void test_expiry(void **state)
     assert_int_equal(keyspace_count(ks), 1);
     assert_int_equal(keyspace_n_expired(ks), 0);
     /* writes remove it: nothing is left to remove or to give a new time */
-    assert_false(keyspace_remove(ks, a, NOW + 50));
+    assert_false(keyspace_remove(ks, a, KEYSPACE_DELETED, NOW + 50));
     assert_int_equal(keyspace_count(ks), 0);
     assert_int_equal(keyspace_n_expired(ks), 1);
     put(ks, a, "4");
@@ -144,7 +144,7 @@ static void test_expire_in_order(void **state)
     assert_int_equal(keyspace_n_volatile(ks), N - 100);
     assert_sound(ks);
     for (unsigned i = 0; i < N; i += 2) /* from the middle of the heap */
-        keyspace_remove(ks, number_key(i, text), NOW);
+        keyspace_remove(ks, number_key(i, text), KEYSPACE_DELETED, NOW);
     assert_sound(ks);
     keyspace_expire(ks, N, NOW + N);
     assert_int_equal(keyspace_count(ks), 1);
@@ -185,7 +185,7 @@ static void model_step(struct keyspace *ks, struct model *model, unsigned bias,
             model->expiry[i] = -1;
         model->value[i] = n;
     } else if (op < 85) {
-        assert_int_equal(keyspace_remove(ks, key, now), has);
+        assert_int_equal(keyspace_remove(ks, key, KEYSPACE_DELETED, now), has);
         model->value[i] = -1;
     } else if (op < 95) {
         int64_t at = rand() % 4 == 0 ? -1 : now + rand() % 200 - 20;
@@ -281,7 +281,8 @@ static void test_scan_while_it_changes(void **state)
                 put(ks, text_bytes(other), "v");
             } else if (n_added > 0) {
                 snprintf(other, sizeof other, "x%u", --n_added);
-                assert_true(keyspace_remove(ks, text_bytes(other), NOW));
+                assert_true(
+                    keyspace_remove(ks, text_bytes(other), KEYSPACE_DELETED, NOW));
             }
         }
     } while (cursor != 0);
@@ -300,7 +301,7 @@ static void test_scan_of_emptied(void **state)
     for (unsigned i = 0; i < N; i++)
         put(ks, number_key(i, text), "v");
     for (unsigned i = 1; i < N; i++)
-        assert_true(keyspace_remove(ks, number_key(i, text), NOW));
+        assert_true(keyspace_remove(ks, number_key(i, text), KEYSPACE_DELETED, NOW));
     assert_sound(ks);
     size_t n = 0, calls = 0;
     uint64_t cursor = 0;
@@ -330,7 +331,7 @@ static void test_flush_in_steps(void **state)
             if (i % 3 == 0)
                 keyspace_set_expiry_ms(ks, number_key(i, text), NOW + i, NOW);
         }
-        keyspace_flush(ks);
+        keyspace_flush(ks, false);
         assert_int_equal(keyspace_count(ks), 0);
         assert_int_equal(keyspace_n_volatile(ks), 0);
         assert_int_equal(keyspace_find(ks, text_bytes("k7"), NOW).type, HOST_NONE);
@@ -345,6 +346,13 @@ static void test_flush_in_steps(void **state)
     assert_true(calls > 3);
     assert_true(keyspace_collect(ks));
     assert_string(ks, "k7", "new");
+    assert_int_equal(keyspace_n_garbage(ks), 0);
+    assert_true(keyspace_n_collected(ks) >= 3 * N);
+    keyspace_flush(ks, true);
+    put(ks, text_bytes("k8"), "at once");
+    keyspace_flush(ks, true);
+    assert_true(keyspace_collect(ks));
+    assert_int_equal(keyspace_count(ks), 0);
     keyspace_free(ks);
 }
 

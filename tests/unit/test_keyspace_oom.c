@@ -175,16 +175,16 @@ static void test_edit_model(void **state)
         struct host_blob *held = NULL;
         struct host_value value = keyspace_find(ks, key, NOW);
         char first = len > 0 ? model[0] : 0;
-        if (value.blob != NULL && rand() % 8 == 0) {
-            held = value.blob;
-            host_blob_hold(held);
-        }
         size_t at = len > 0 ? (size_t)rand() % len : 0;
         if (rand() % 2 == 0)
             at = len;
         size_t n = (size_t)rand() % (rand() % 20 == 0 ? 40000 : 300) + 1;
         if (at + n > MODEL_LEN)
             break;
+        if (value.blob != NULL && rand() % 8 == 0) {
+            held = value.blob;
+            host_blob_hold(held);
+        }
         char *bytes = keyspace_edit_string(ks, key, at + n, NOW);
         assert_non_null(bytes);
         assert_memory_equal(bytes, model, len);

@@ -207,7 +207,7 @@ static void removes_ranges(void **state)
 {
     (void)state;
     static double (*const scores[])(size_t) = {spread_score, odd_score, one_score};
-    static const size_t sizes[] = {1, 50, 1000, 40000};
+    static const size_t sizes[] = {1, 50, 1000, 12000};
     for (size_t k = 0; k < 3; k++)
         for (size_t s = 0; s < 4; s++) {
             size_t n = sizes[s];
@@ -238,7 +238,7 @@ static void copies_ranges(void **state)
 {
     (void)state;
     static double (*const scores[])(size_t) = {spread_score, odd_score, one_score};
-    static const size_t sizes[] = {0, 1, 50, 1000, 40000};
+    static const size_t sizes[] = {0, 1, 50, 1000, 12000};
     for (size_t k = 0; k < 3; k++)
         for (size_t s = 0; s < 5; s++) {
             size_t n = sizes[s];

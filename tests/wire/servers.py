@@ -3,6 +3,7 @@ redis-server as the oracle. Each has its own directory, unix socket and port, an
 stopped by its pid."""
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -30,21 +31,48 @@ def free_port():
         return sock.getsockname()[1]
 
 
+def lasting_port():
+    """A free port outside of the range that the system gives to connections: it stays free
+    while its server is down, and no client that tries to connect can reach itself."""
+    text = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+    lowest, highest = map(int, text.split())
+    chance = random.SystemRandom()
+    for _ in range(10000):
+        port = chance.randrange(10000, 65536)
+        if lowest <= port <= highest:
+            continue
+        with socket.socket() as sock:
+            try:
+                sock.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    return free_port()
+
+
 class Server:
     """A running server. Attributes: port, path (of the unix socket), pid, log_text()."""
 
     name = "server"
 
-    def __init__(self, folder, *options, wait=True):
+    def __init__(self, folder, *options, port=None, wait=True):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = str(self.folder / "s.sock")
         self.log_path = self.folder / f"{self.name}.log"
-        self.port = None
+        self.port = port
         self.process = None
-        self._start([str(option) for option in options])
+        self.options = [str(option) for option in options]
+        self._start(self.options)
         if wait:
             self.wait_ready()
+
+    def start_again(self):
+        """Starts a server that has ended, on the port that it had."""
+        assert not self.is_running()
+        pathlib.Path(self.path).unlink(missing_ok=True)
+        self._start(self.options)
+        self.wait_ready()
 
     def _command(self, options):
         raise NotImplementedError
@@ -128,7 +156,8 @@ class YonderServer(Server):
             raise FileNotFoundError(
                 f"{path} is missing: build first, or set YONDER_BIN_DIR"
             )
-        return [str(path), "--port", "0", "--unixsocket", self.path, *options]
+        port = str(self.port or 0)
+        return [str(path), "--port", port, "--unixsocket", self.path, *options]
 
     def _is_ready(self):
         match = READY.search(self.log_text())
@@ -146,7 +175,7 @@ class RedisServer(Server):
             raise FileNotFoundError(
                 "redis-server (Debian package redis-server) is missing"
             )
-        self.port = free_port()
+        self.port = self.port or free_port()
         return [
             path,
             "--port",

@@ -32,7 +32,7 @@ def run_model(server, seed, **more):
     model = driver.model
     print(f"{driver.n_commands} commands, {model.n_blocks} waited, {model.n_served} "
           f"served, {model.n_aborted} transactions failed")
-    assert model.n_served > 50
+    assert model.n_served > N_STEPS // 50
 
 
 @pytest.mark.parametrize("seed", range(SEED * 100, SEED * 100 + 6))
@@ -249,6 +249,9 @@ def test_what_client_list_and_info_say(server, client):
 
 
 def test_calls_are_counted_when_they_have_an_answer(server, client):
+    """7.0.15 counts them when they begin."""
+    if server.name == "redis-server":
+        pytest.skip("as in 8.0")
     client.command("CONFIG", "RESETSTAT")
     with server.connect() as conn:
         number = conn.command("CLIENT", "ID")

@@ -6,13 +6,10 @@ forms. Only differences that `explain` proves are let pass; they are those of
 docs/compat.md. Anything else fails with the seed and the shortest list of commands that
 still shows it.
 
-  YN_SEED=n          first seed (default: from the clock); an epoch's seed repeats it alone
-  YN_EPOCHS=n        so many epochs instead of 50,000 commands
-  YN_LONG=1          run for YN_SECONDS (default 600)
-  seeds.txt          seeds that failed once; run first
+How long: see differential.run_epochs. seeds.txt has seeds that failed once; they run
+first.
 """
 import collections
-import os
 import pathlib
 import random
 import time
@@ -23,6 +20,15 @@ import cases
 import generate
 import geo_oracle
 import servers
+from differential import (
+    CLOCK_SLACK_S,
+    SHRINK_S,
+    Failure,
+    first_seed,
+    is_near,
+    kept_seeds,
+    run_epochs,
+)
 from explain import (
     NEWER,
     Unexplained,
@@ -37,9 +43,8 @@ from shrink import show, shrink_list
 
 N_COMMANDS = 50_000
 N_CITIES = 30_000
-SEEDS_FILE = pathlib.Path(__file__).with_name("seeds.txt")
+SEEDS_FILE = "seeds.txt"
 ALL_KEYS = [*generate.GEO_KEYS, *generate.DESTINATIONS, generate.STRING_KEY]
-SHRINK_S = 30
 # Left out of a replay. GEORADIUS and GEORADIUSBYMEMBER may store.
 READS = {
     b"GEOSEARCH",
@@ -56,7 +61,6 @@ READS = {
     b"ZREVRANK",
     b"ZCARD",
 }
-CLOCK_SLACK_S = 10
 
 
 class Pair:
@@ -105,12 +109,7 @@ def is_clock(words, ours, theirs):
     """TTL may tick between the two servers."""
     if words[0] != b"TTL" or ours[:1] != b":" or theirs[:1] != b":":
         return False
-    a, b = int(ours[1:]), int(theirs[1:])
-    return min(a, b) > 0 and abs(a - b) <= CLOCK_SLACK_S
-
-
-class Failure(AssertionError):
-    pass
+    return is_near(int(ours[1:]), int(theirs[1:]), CLOCK_SLACK_S)
 
 
 class EpochRun:
@@ -395,7 +394,7 @@ class EpochRun:
             f"commands:\n{show(commands)}\n"
             f"yonder: {shorten(ours)}\nredis:  {shorten(theirs)}\n"
             f"{first_difference(ours, theirs)}\n"
-            f"repeat: YN_SEED={self.seed} YN_EPOCHS=1; add the seed to {SEEDS_FILE.name}"
+            f"repeat: YN_SEED={self.seed} YN_EPOCHS=1; add the seed to {SEEDS_FILE}"
         )
 
 
@@ -468,20 +467,11 @@ def test_odd_arguments(pair, resp):
     pair.both("CONFIG", "SET", "timeout", "0")
 
 
-def kept_seeds():
-    lines = SEEDS_FILE.read_text().splitlines() if SEEDS_FILE.exists() else []
-    return [int(line.split("#")[0]) for line in lines if line.split("#")[0].strip()]
-
-
 def test_kept_seeds(pair):
     """Seeds that failed once."""
     counts = collections.Counter()
-    for seed in kept_seeds():
+    for seed in kept_seeds(SEEDS_FILE):
         EpochRun(pair, seed, counts).run()
-
-
-def first_seed():
-    return int(os.environ.get("YN_SEED") or time.time_ns() // 1000 % 10**12)
 
 
 @pytest.mark.skipif(not generate.cities(), reason="data/cities.csv is not there")
@@ -495,30 +485,13 @@ def test_searches_among_cities(pair):
 
 
 def test_random_commands(pair):
-    first = first_seed()
-    epochs = int(os.environ.get("YN_EPOCHS") or 0)
-    seconds = (
-        float(os.environ.get("YN_SECONDS") or 600) if os.environ.get("YN_LONG") else 0
-    )
     counts = collections.Counter()
-    start, n_commands, n = time.monotonic(), 0, 0
-    print(f"seed {first}")
-    while True:
-        run = EpochRun(pair, first + n, counts)
+
+    def run_one(seed):
+        run = EpochRun(pair, seed, counts)
         run.run()
-        n, n_commands = n + 1, n_commands + run.n_commands
-        elapsed = time.monotonic() - start
-        if (
-            n >= epochs
-            if epochs
-            else elapsed >= seconds
-            if seconds
-            else n_commands >= N_COMMANDS
-        ):
-            break
+        return run.n_commands
+
+    run_epochs(run_one, N_COMMANDS)
     pair.check_protocols()
-    print(
-        f"{n_commands} commands in {n} epochs, {elapsed:.1f} s; allowed differences: "
-        f"{dict(counts)}"
-    )
-    assert epochs or seconds or n_commands >= N_COMMANDS
+    print(f"allowed differences: {dict(counts)}")

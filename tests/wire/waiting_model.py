@@ -431,16 +431,16 @@ class Driver:
 
     def words(self, client):
         choose = self.random.choice
-        if client.queue is not None and self.random.random() < 0.25:
+        if client.queue is not None and self.random.random() < 0.35:
             return (choose(("EXEC", "EXEC", "EXEC", "EXEC", "DISCARD")),)
         if self.random.random() < self.waiting_share:
             return self.waiting_words("0")
         kind = self.random.random()
-        if kind < 0.18:
+        if kind < 0.30 and (client.queue is None or kind < 0.02):
             return (choose(["MULTI"] * 6 + ["EXEC", "DISCARD", "NONSENSE"]),)
-        if kind < 0.30:
+        if kind < 0.40:
             return choose([("WATCH", *self.keys())] * 8 + [("UNWATCH",), ("ZREM", "k0")])
-        if kind < 0.34:
+        if kind < 0.43:
             return choose((("SELECT", "0"), ("SELECT", "1"), ("RESET",)))
         return self.write_words()
 
