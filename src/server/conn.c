@@ -680,6 +680,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     loop->stats.bytes_in += (size_t)n;
     loop->stats.reads++;
     borrow_out(conn);
+    merge_push(conn); /* what others sent before comes before these answers */
     if (buf->base == loop->read_buf) {
         size_t used = execute(conn, buf->base, (size_t)n);
         yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);

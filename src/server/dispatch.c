@@ -247,13 +247,6 @@ static void note_reads(struct conn *conn, const struct cmd_call *call)
                            (size_t)server->config.tracking_table_max_keys);
 }
 
-/* CLIENT CACHING holds for one command that is not CLIENT's, or for one transaction. */
-static bool ends_caching(const struct cmd_call *call)
-{
-    return !call->host->is_in_exec && !call->host->conn->multi.is_open &&
-           strncmp(call->spec->name, "client|", 7) != 0;
-}
-
 /* ---- running ---- */
 
 /* Runs a command that has passed the checks; again, if it has waited. */
@@ -270,11 +263,8 @@ static void perform(struct cmd_call *call, bool is_again)
         count_wait(loop, call->spec);
         return;
     }
-    if (call->host->conn->tracking.tracker != NULL) {
+    if (call->host->conn->tracking.tracker != NULL)
         note_reads(call->host->conn, call);
-        if (ends_caching(call))
-            tracking_set_caching(call->host->conn->tracking.tracker, false);
-    }
     if (call->job != NULL)
         jobs_start(call->host, call->job);
     count_call(call);
@@ -316,6 +306,15 @@ static bool find_or_reply(struct conn *conn, struct cmd_call *call)
     }
     call->spec = conn->last_spec = spec;
     return true;
+}
+
+/* CLIENT CACHING holds for one request that is not CLIENT's, or for one transaction. One
+ * that names no command counts, too. */
+static void end_caching(const struct conn *conn, const struct cmd_call *call)
+{
+    if (conn->tracking.tracker != NULL && !conn->multi.is_open &&
+        (call->spec == NULL || strncmp(call->spec->name, "client|", 7) != 0))
+        tracking_set_caching(conn->tracking.tracker, false);
 }
 
 /* A request goes one of three ways: it is refused, queued, or run. */
@@ -426,6 +425,7 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
                             .ahead = batch->ahead[i]};
     conn->is_running = true;
     take_call(conn, &call);
+    end_caching(conn, &call);
     conn->is_running = false;
     if (call.spec == NULL || (call.spec->flags & CMD_READONLY) == 0)
         batch_forget_scores(batch);
