@@ -329,6 +329,8 @@ class Run:
         while not is_same():
             if time.monotonic() > start + min(self.patience_s, 0.1):
                 self.check_left_waiting(found[1] - found[0], waiting)
+                for client in sorted(set(waiting) - found[0] - found[1]):
+                    self.read_served(client, waiting.pop(client))  # may be why
             if time.monotonic() > start + self.patience_s:
                 client = min(found[0] ^ found[1])
                 still = [client in blocked for blocked in found]

@@ -283,7 +283,8 @@ def is_getkeys(case):
     if inner[0].upper() in (b"ZRANK", b"ZREVRANK") and len(inner) > 3:
         return NEWER
     number = inner[2 if b"STORE" in inner[0].upper() else 1]
-    if inner[0].upper().startswith(b"Z") and not number.isdigit():
+    is_number = number.isdigit() and number == b"%d" % int(number)
+    if inner[0].upper().startswith(b"Z") and not is_number:
         return GETKEYS_NUMBER
     return None
 
