@@ -51,7 +51,7 @@ struct conn {
     struct link in_monitors; /* of the server; alone: no monitor */
 
     /* HOT: side by side, what a push to one of many subscribers looks at */
-    struct link in_ready; /* or in the loop\'s `pushed` */
+    struct link in_ready; /* or in the loop's `pushed` */
     enum conn_state state;
     int resp;
     bool is_running; /* a command of this connection is on the stack */
