@@ -26,6 +26,8 @@ Unexplained. What then differs has a name:
                          large stays a skiplist
   reference count        OBJECT REFCOUNT: two programs share their objects otherwise
   GETKEYS with a number of keys that is none  Redis reads its first digits
+  events of new keys     MSET tells of its new keys before it tells of its values; RESTORE
+                         over a key tells of no new one
   GETKEYS of a command alone  7.0 wants more words
   timeout out of range   has an error of its own, as in 8.0; 7.0 calls it negative
   end before the start   GETRANGE with an end before the first byte is empty, as in 8.0
@@ -52,6 +54,7 @@ FIRST_KEY = "first of its keys"
 LEFT_WAITING = "left waiting"
 ENCODING = "encoding"
 REFERENCES = "reference count"
+NEW_KEYS = "events of new keys"
 GETKEYS_NUMBER = "GETKEYS with a number of keys that is none"
 GETKEYS_ALONE = "GETKEYS of a command alone"
 TIMEOUT = "timeout out of range"
@@ -74,6 +77,7 @@ NAMES = [
     LEFT_WAITING,
     ENCODING,
     REFERENCES,
+    NEW_KEYS,
     GETKEYS_NUMBER,
     GETKEYS_ALONE,
     TIMEOUT,
@@ -279,7 +283,8 @@ def is_getkeys(case):
     if inner[0].upper() in (b"ZRANK", b"ZREVRANK") and len(inner) > 3:
         return NEWER
     number = inner[2 if b"STORE" in inner[0].upper() else 1]
-    if inner[0].upper().startswith(b"Z") and not number.isdigit():
+    is_number = number.isdigit() and number == b"%d" % int(number)
+    if inner[0].upper().startswith(b"Z") and not is_number:
         return GETKEYS_NUMBER
     return None
 
