@@ -215,17 +215,18 @@ static void notify(struct host *h, struct yn_bytes key, const char *event)
         notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
 }
 
-static void count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
+/* Returns whether the key is there. */
+static bool count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
 {
     if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
-        return;
+        return true;
     }
     h->loop->stats.keyspace_misses++;
     /* Who asks for a key that has expired is the first to hear that it has. */
     if (h->loop->server->pause.mode == PAUSE_NONE)
         keyspace_drop_expired(h->keyspace, key, h->now_ms);
-    notify(h, key, "keymiss");
+    return false;
 }
 
 /* A look-up that is a use of the key, unless the client wants none to be. */
@@ -238,11 +239,20 @@ static struct host_value look_up(struct host *h, struct yn_bytes key)
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = look_up(h, key);
-    count_look_up(h, key, value);
+    if (!count_look_up(h, key, value))
+        notify(h, key, "keymiss");
     return value;
 }
 
 struct host_value host_key_peek(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    if (!count_look_up(h, key, value))
+        notify(h, key, "keymiss");
+    return value;
+}
+
+struct host_value host_key_inspect(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
     count_look_up(h, key, value);
