@@ -428,17 +428,18 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
 void host_key_flush(struct host *h, enum host_flush how)
 {
     databases_flush(h->loop->server, h->db, how);
-    host_db_changed(h, h->db);
+    h->loop->stats.changes++;
+    multi_touch_db(h, h->db); /* nobody waits for a key to go */
     tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h, enum host_flush how)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++) {
+    for (size_t i = 0; i < server->n_databases; i++)
         databases_flush(server, i, how);
-        host_db_changed(h, i);
-    }
+    h->loop->stats.changes += server->n_databases;
+    multi_touch_db(h, WATCH_EVERY_DB);
     tracking_note_flush(&server->tracking);
 }
 

@@ -315,13 +315,12 @@ static void prefix_client_free(struct tracking *tracking, struct prefix_client *
     free(client);
 }
 
-static bool has_prefix(const struct tracker *tracker, struct yn_bytes text)
+/* Looks among the prefix's clients: a client may have thousands of prefixes. */
+static bool has_client(const struct prefix *prefix, const struct tracker *tracker)
 {
-    const struct link *all = &tracker->prefixes;
+    const struct link *all = &prefix->clients;
     for (struct link *l = all->next; l != all; l = l->next) {
-        const struct prefix_client *client =
-            LIST_ITEM(l, struct prefix_client, in_tracker);
-        if (yn_bytes_compare(client->prefix->name.bytes, text) == 0)
+        if (LIST_ITEM(l, struct prefix_client, in_prefix)->tracker == tracker)
             return true;
     }
     return false;
@@ -330,9 +329,9 @@ static bool has_prefix(const struct tracker *tracker, struct yn_bytes text)
 static bool add_prefix(struct tracking *tracking, struct tracker *tracker,
                        struct yn_bytes text)
 {
-    if (has_prefix(tracker, text))
-        return true;
     struct prefix *prefix = prefix_get(tracking, text);
+    if (prefix != NULL && has_client(prefix, tracker))
+        return true;
     struct prefix_client *client = malloc(sizeof *client);
     if (prefix == NULL || client == NULL) {
         free(client);
