@@ -385,11 +385,11 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     bool is_stale = false;
     batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
     for (; i < batch->n; i++) {
-        struct yn_request *request = &batch->request[i];
+        const struct yn_request *request = &batch->request[i];
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
-            dispatch_run(conn, batch, i, yn_request_argv(request, data + at));
+            dispatch_run(conn, batch, i);
             merge_push(conn);
             is_stale = have_limits_changed(conn, limits);
         }

@@ -2,19 +2,14 @@
 
 #include <string.h>
 
-struct stats_command *stats_command_of(struct stats *stats, const struct cmd_spec *spec)
+struct stats_command *stats_command_take(struct stats *stats, const struct cmd_spec *spec)
 {
-    /* Specs lie in tables, some 100 bytes apart: multiply to spread them. */
-    uint64_t hash = (uint64_t)(uintptr_t)spec * UINT64_C(0x9e3779b97f4a7c15);
-    size_t i = (size_t)(hash >> 40);
-    for (;; i++) {
+    for (size_t i = stats_slot_of(spec);; i++) {
         struct stats_command *c = &stats->command[i & (STATS_COMMAND_SLOTS - 1)];
+        if (c->spec == NULL)
+            c->spec = spec;
         if (c->spec == spec)
             return c;
-        if (c->spec == NULL) {
-            c->spec = spec;
-            return c;
-        }
     }
 }
 
