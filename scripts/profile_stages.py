@@ -29,12 +29,12 @@ TABLE = [
     ("plan and order", r"^src/core/(search|nearest|ranked|hits)\.|:__popcountdi2$"
                        r"|^libc\.so.*:(msort|qsort|__qsort)"),
     ("tree and dictionary", r"^src/core/(tree|tree_cut|leaf|dict|zset|cursor|builder|copy|"
-                            r"combine|refs|encode|geohash|bytes|tree_check)\.|^src/server/keyspace\.c|:XXH|^.*xxh"),
+                            r"combine|refs|histogram|encode|geohash|bytes|tree_check)\.|^src/server/keyspace\.c|:XXH|^.*xxh"),
     ("number printing", r"^src/core/num_format\.c|^src/core/num\.c:yn_num_format"
                         r"|^src/core/(num_digits|decimal|pow10)\."
                         r"|^libc\.so.*:(_*v?f?s?n?printf|_*printf|__mpn|_itoa|hack_digit|_IO_)"),
     ("number parsing", r"^src/core/num\.c|^libc\.so.*:(_*strto|round_and_return|str_to_mpn)"),
-    ("protocol parsing", r"^src/resp/request\.c"),
+    ("protocol parsing", r"^src/resp/(request|quote)\.c"),
     ("reply writing", r"^src/resp/write\.c|^src/server/host_server\.c:host_reply"),
     ("commands", r"^src/(cmd|rdb)/|^libc\.so.*:(__)?(GI_)?str"
                  r"|^src/server/(host_server|dispatch|batch|\w+_cmds|stats|pubsub|\w+_table|config|"

@@ -112,6 +112,18 @@ const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,
     return NULL;
 }
 
+const struct cmd_spec *cmd_find_full(struct yn_bytes name)
+{
+    const char *bar = name.len == 0 ? NULL : memchr(name.data, '|', name.len);
+    if (bar == NULL)
+        return cmd_find(name);
+    size_t len = (size_t)(bar - name.data);
+    const struct cmd_spec *container = cmd_find((struct yn_bytes){name.data, len});
+    if (container == NULL)
+        return NULL;
+    return cmd_find_sub(container, (struct yn_bytes){bar + 1, name.len - len - 1});
+}
+
 const struct cmd_spec *cmd_at(size_t i)
 {
     return i < n_commands ? commands[i] : NULL;

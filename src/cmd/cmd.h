@@ -96,22 +96,23 @@ typedef void (*cmd_fn)(struct cmd_call *call);
 /* ---- the table ---- */
 
 /* Flags as COMMAND INFO shows them: the bit order is the order of the texts. */
-#define CMD_FLAG_MAP(X)             \
-    X(WRITE, "write")               \
-    X(READONLY, "readonly")         \
-    X(DENYOOM, "denyoom")           \
-    X(ADMIN, "admin")               \
-    X(PUBSUB, "pubsub")             \
-    X(NOSCRIPT, "noscript")         \
-    X(BLOCKING, "blocking")         \
-    X(LOADING, "loading")           \
-    X(STALE, "stale")               \
-    X(SKIP_MONITOR, "skip_monitor") \
-    X(SKIP_SLOWLOG, "skip_slowlog") \
-    X(FAST, "fast")                 \
-    X(NO_AUTH, "no_auth")           \
-    X(NO_MULTI, "no_multi")         \
-    X(MOVABLEKEYS, "movablekeys")   \
+#define CMD_FLAG_MAP(X)                     \
+    X(WRITE, "write")                       \
+    X(READONLY, "readonly")                 \
+    X(DENYOOM, "denyoom")                   \
+    X(ADMIN, "admin")                       \
+    X(PUBSUB, "pubsub")                     \
+    X(NOSCRIPT, "noscript")                 \
+    X(BLOCKING, "blocking")                 \
+    X(LOADING, "loading")                   \
+    X(STALE, "stale")                       \
+    X(SKIP_MONITOR, "skip_monitor")         \
+    X(SKIP_SLOWLOG, "skip_slowlog")         \
+    X(FAST, "fast")                         \
+    X(NO_AUTH, "no_auth")                   \
+    X(NO_ASYNC_LOADING, "no_async_loading") \
+    X(NO_MULTI, "no_multi")                 \
+    X(MOVABLEKEYS, "movablekeys")           \
     X(ALLOW_BUSY, "allow_busy")
 
 enum cmd_flag_bit {
@@ -178,11 +179,10 @@ struct cmd_spec {
     struct cmd_members members; /* of the sorted set at argv[1] */
     const char *summary;
     const char *complexity;
-    const char *group;     /* "geo", "sorted-set", "generic", "connection", "server",
-                              "string", "pubsub" */
-    const char *since;     /* of the Redis version that brought it */
-    const char *args_text; /* usage for people: "key longitude latitude member [...]" */
-    const struct cmd_arg *args;           /* or NULL */
+    const char *group;          /* "geo", "sorted-set", "generic", "connection", "server",
+                                   "string", "pubsub" */
+    const char *since;          /* of the Redis version that brought it */
+    const struct cmd_arg *args; /* or NULL */
     const struct cmd_spec *subcommands;   /* ended by a NULL name, or NULL */
     const struct cmd_key_spec *key_specs; /* or NULL */
     const char *tips; /* for clusters and proxies: "nondeterministic_output", or NULL */
@@ -205,6 +205,8 @@ bool cmd_register_data(void);
 const struct cmd_spec *cmd_find(struct yn_bytes name);
 const struct cmd_spec *cmd_find_sub(const struct cmd_spec *container,
                                     struct yn_bytes name);
+/* Finds "name" or "container|name". */
+const struct cmd_spec *cmd_find_full(struct yn_bytes name);
 bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc);
 /* Walks all registered commands in registration order; i from 0. NULL after the last. */
 const struct cmd_spec *cmd_at(size_t i);

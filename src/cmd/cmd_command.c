@@ -60,22 +60,7 @@ static void reply_words(struct host *h, const char *words, bool as_status)
     }
 }
 
-/* ---- finding by name ---- */
-
-/* Finds "name" or "container|name". */
-static const struct cmd_spec *find_full(struct yn_bytes name)
-{
-    const char *bar = name.len == 0 ? NULL : memchr(name.data, '|', name.len);
-    if (bar == NULL)
-        return cmd_find(name);
-    size_t container_len = (size_t)(bar - name.data);
-    const struct cmd_spec *container =
-        cmd_find((struct yn_bytes){name.data, container_len});
-    if (container == NULL)
-        return NULL;
-    return cmd_find_sub(container,
-                        (struct yn_bytes){bar + 1, name.len - container_len - 1});
-}
+/* ---- counting ---- */
 
 static size_t count_subcommands(const struct cmd_spec *spec)
 {
@@ -215,7 +200,7 @@ void cmd_command_info(struct cmd_call *call)
     }
     host_reply_array(call->host, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++) {
-        const struct cmd_spec *spec = find_full(call->argv[i]);
+        const struct cmd_spec *spec = cmd_find_full(call->argv[i]);
         if (spec != NULL)
             reply_info(call->host, spec);
         else
@@ -357,10 +342,10 @@ void cmd_command_docs(struct cmd_call *call)
     }
     size_t n = 0;
     for (size_t i = 2; i < call->argc; i++)
-        n += find_full(call->argv[i]) != NULL;
+        n += cmd_find_full(call->argv[i]) != NULL;
     host_reply_map(h, n);
     for (size_t i = 2; i < call->argc; i++) {
-        const struct cmd_spec *spec = find_full(call->argv[i]);
+        const struct cmd_spec *spec = cmd_find_full(call->argv[i]);
         if (spec != NULL)
             reply_docs(h, spec);
     }

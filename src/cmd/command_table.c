@@ -41,7 +41,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "2.8.13",
         .summary = "Tells how many commands there are",
         .complexity = "O(1)",
-        .args_text = "",
     },
     {
         .name = "command|docs",
@@ -54,7 +53,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "7.0.0",
         .summary = "Describes commands for people",
         .complexity = "O(N) for N commands",
-        .args_text = "[command-name [command-name ...]]",
         .args = command_names_args,
     },
     {
@@ -67,7 +65,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "2.8.13",
         .summary = "Finds the keys among the words of a command",
         .complexity = "O(N) for N words",
-        .args_text = "command [arg [arg ...]]",
         .args = command_call_args,
     },
     {
@@ -80,7 +77,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "7.0.0",
         .summary = "Finds the keys of a command and what it does to them",
         .complexity = "O(N) for N words",
-        .args_text = "command [arg [arg ...]]",
         .args = command_call_args,
     },
     {
@@ -93,7 +89,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "5.0.0",
         .summary = "Lists the subcommands",
         .complexity = "O(1)",
-        .args_text = "",
     },
     {
         .name = "command|info",
@@ -106,7 +101,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "2.8.13",
         .summary = "Describes commands for programs",
         .complexity = "O(N) for N commands",
-        .args_text = "[command-name [command-name ...]]",
         .args = command_names_args,
     },
     {
@@ -120,7 +114,6 @@ static const struct cmd_spec command_subcommands[] = {
         .since = "7.0.0",
         .summary = "Lists the names of commands",
         .complexity = "O(N) for N commands",
-        .args_text = "[FILTERBY MODULE module-name | ACLCAT category | PATTERN pattern]",
         .args = command_list_args,
     },
     {.name = NULL},
@@ -138,7 +131,6 @@ const struct cmd_spec cmd_command_table[] = {
         .since = "2.8.13",
         .summary = "Describes all commands for programs",
         .complexity = "O(N) for N commands",
-        .args_text = "[subcommand [argument ...]]",
         .subcommands = command_subcommands,
     },
     {.name = NULL},

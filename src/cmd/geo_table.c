@@ -166,9 +166,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.0",
         .summary = "Adds members with positions to a key, or moves them",
         .complexity = "O(log N) for each member",
-        .args_text =
-            "key [NX | XX] [CH] longitude latitude member [longitude latitude member "
-            "...]",
         .args = geoadd_args,
     },
     {
@@ -183,7 +180,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.0",
         .summary = "Measures the distance between two members",
         .complexity = "O(1)",
-        .args_text = "key member1 member2 [M | KM | FT | MI]",
         .args = geodist_args,
     },
     {
@@ -198,7 +194,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.0",
         .summary = "Returns the geohash texts of members",
         .complexity = "O(1) for each member",
-        .args_text = "key [member [member ...]]",
         .args = key_any_members_args,
     },
     {
@@ -213,7 +208,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .since = "3.2.0",
         .summary = "Returns the positions of members",
         .complexity = "O(1) for each member",
-        .args_text = "key [member [member ...]]",
         .args = key_any_members_args,
     },
     {
@@ -239,9 +233,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "key longitude latitude radius M | KM | FT | MI [WITHCOORD] [WITHDIST] "
-            "[WITHHASH] [COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         .args = georadius_args,
     },
     {
@@ -261,9 +252,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "key longitude latitude radius M | KM | FT | MI [WITHCOORD] [WITHDIST] "
-            "[WITHHASH] [COUNT count [ANY]] [ASC | DESC]",
         .args = georadius_ro_args,
     },
     {
@@ -290,9 +278,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "key member radius M | KM | FT | MI [WITHCOORD] [WITHDIST] [WITHHASH] "
-            "[COUNT count [ANY]] [ASC | DESC] [STORE key | STOREDIST key]",
         .args = georadiusbymember_args,
     },
     {
@@ -312,9 +297,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "key member radius M | KM | FT | MI [WITHCOORD] [WITHDIST] [WITHHASH] "
-            "[COUNT count [ANY]] [ASC | DESC]",
         .args = georadiusbymember_ro_args,
     },
     {
@@ -332,11 +314,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "key FROMMEMBER member | FROMLONLAT longitude latitude BYRADIUS radius M "
-            "| KM | FT | MI | BYBOX width height M | KM | FT | MI | BYPOLYGON "
-            "num-vertices longitude latitude [longitude latitude ...] [ASC | DESC] "
-            "[COUNT count [ANY]] [WITHCOORD] [WITHDIST] [WITHHASH]",
         .args = geosearch_args,
     },
     {
@@ -359,11 +336,6 @@ const struct cmd_spec cmd_geo_table[] = {
         .complexity =
             "O(log N + M + K) for N members in the key, M at the edge of the shape "
             "and K in the reply",
-        .args_text =
-            "destination source FROMMEMBER member | FROMLONLAT longitude latitude "
-            "BYRADIUS radius M | KM | FT | MI | BYBOX width height M | KM | FT | MI "
-            "| BYPOLYGON num-vertices longitude latitude [longitude latitude ...] "
-            "[ASC | DESC] [COUNT count [ANY]] [STOREDIST]",
         .args = geosearchstore_args,
     },
     {.name = NULL},

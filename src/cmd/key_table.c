@@ -141,9 +141,9 @@ static const struct cmd_spec object_table[] = {
         .tips = "nondeterministic_output",
         .group = "generic",
         .since = "2.2.3",
+        .differs = "tells what a set holds now",
         .summary = "Names the form that Redis would keep a value in",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -158,7 +158,6 @@ static const struct cmd_spec object_table[] = {
         .since = "4.0.0",
         .summary = "Tells how often a key is used",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -173,7 +172,6 @@ static const struct cmd_spec object_table[] = {
         .since = "2.2.3",
         .summary = "Tells for how long a key was not used",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -188,7 +186,6 @@ static const struct cmd_spec object_table[] = {
         .since = "2.2.3",
         .summary = "Tells how many references Redis would count to a value",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -201,7 +198,6 @@ static const struct cmd_spec object_table[] = {
         .since = "6.2.0",
         .summary = "Lists the subcommands",
         .complexity = "O(1)",
-        .args_text = "",
     },
     {.name = NULL},
 };
@@ -222,7 +218,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "6.2.0",
         .summary = "Copies a key, its expiry included",
         .complexity = "O(N) for a sorted set of N members",
-        .args_text = "source destination [DB destination-db] [REPLACE]",
         .args = copy_args,
     },
     {
@@ -235,9 +230,9 @@ const struct cmd_spec cmd_key_table[] = {
         .tips = "nondeterministic_output",
         .group = "generic",
         .since = "2.6.0",
+        .differs = "writes version 10 of the format, never compressed",
         .summary = "Returns the value of a key as bytes that RESTORE reads",
         .complexity = "O(N) for N bytes",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -249,11 +244,10 @@ const struct cmd_spec cmd_key_table[] = {
         ONE_KEY(keys_ow_update),
         .group = "generic",
         .since = "2.6.0",
+        .differs = "refuses every damaged payload, and types that are not here",
         .summary = "Stores a value that DUMP has written, here or at a Redis",
         .complexity = "O(N) for N bytes; O(N*log(N)) for a set whose members are not in "
                       "order",
-        .args_text = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] "
-                     "[FREQ frequency]",
         .args = restore_args,
     },
     {
@@ -268,7 +262,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Removes keys",
         .complexity = "O(N) for N keys",
-        .args_text = "key [key ...]",
         .args = keys_args,
     },
     {
@@ -283,7 +276,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Counts how many of the keys exist",
         .complexity = "O(N) for N keys",
-        .args_text = "key [key ...]",
         .args = keys_args,
     },
     {
@@ -297,7 +289,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Lets a key live for so many seconds",
         .complexity = "O(1)",
-        .args_text = "key seconds [NX | XX | GT | LT]",
         .args = expire_args,
     },
     {
@@ -311,7 +302,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.2.0",
         .summary = "Lets a key live until a time in seconds",
         .complexity = "O(1)",
-        .args_text = "key unix-time-seconds [NX | XX | GT | LT]",
         .args = expireat_args,
     },
     {
@@ -325,7 +315,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "2.6.0",
         .summary = "Lets a key live for so many milliseconds",
         .complexity = "O(1)",
-        .args_text = "key milliseconds [NX | XX | GT | LT]",
         .args = pexpire_args,
     },
     {
@@ -339,7 +328,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "2.6.0",
         .summary = "Lets a key live until a time in milliseconds",
         .complexity = "O(1)",
-        .args_text = "key unix-time-milliseconds [NX | XX | GT | LT]",
         .args = pexpireat_args,
     },
     {
@@ -353,7 +341,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "7.0.0",
         .summary = "Tells until when a key lives, in seconds",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -368,7 +355,6 @@ const struct cmd_spec cmd_key_table[] = {
         .differs = "`**` lists the key of no bytes, too",
         .summary = "Returns the keys whose names match a pattern",
         .complexity = "O(N) for N keys in the database",
-        .args_text = "pattern",
         .args = keys_pattern_args,
     },
     {
@@ -382,7 +368,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Moves a key to another database",
         .complexity = "O(1)",
-        .args_text = "key db",
         .args = move_args,
     },
     {
@@ -406,7 +391,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "2.2.0",
         .summary = "Lets a key live for ever",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -420,7 +404,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "7.0.0",
         .summary = "Tells until when a key lives, in milliseconds",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -435,7 +418,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "2.6.0",
         .summary = "Tells how long a key will live, in milliseconds",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -444,13 +426,11 @@ const struct cmd_spec cmd_key_table[] = {
         .arity = 1,
         .flags = CMD_READONLY,
         .acl = "@keyspace @read @slow",
-        .tips =
-            "request_policy:all_shards response_policy:special nondeterministic_output",
+        .tips = "request_policy:all_shards nondeterministic_output",
         .group = "generic",
         .since = "1.0.0",
         .summary = "Names a random key of the database",
         .complexity = "O(1)",
-        .args_text = "",
     },
     {
         .name = "rename",
@@ -467,7 +447,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Gives a key another name",
         .complexity = "O(1)",
-        .args_text = "key newkey",
         .args = rename_args,
     },
     {
@@ -485,7 +464,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Gives a key another name if no key has it",
         .complexity = "O(1)",
-        .args_text = "key newkey",
         .args = rename_args,
     },
     {
@@ -499,7 +477,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "2.8.0",
         .summary = "Hands out the keys of the database in steps",
         .complexity = "O(1) for each key handed out",
-        .args_text = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         .args = scan_all_args,
     },
     {
@@ -514,7 +491,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "3.2.1",
         .summary = "Counts those of some keys that exist, and uses them",
         .complexity = "O(N) for N keys",
-        .args_text = "key [key ...]",
         .args = keys_args,
     },
     {
@@ -529,7 +505,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Tells how long a key will live, in seconds",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -543,7 +518,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Tells what a key holds",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -558,7 +532,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "4.0.0",
         .summary = "Removes keys",
         .complexity = "O(N) for N keys",
-        .args_text = "key [key ...]",
         .args = keys_args,
     },
     {
@@ -572,7 +545,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Counts the keys of the database",
         .complexity = "O(1)",
-        .args_text = "",
     },
     {
         .name = "flushall",
@@ -585,7 +557,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Removes all keys of all databases",
         .complexity = "O(N) for N keys",
-        .args_text = "[ASYNC | SYNC]",
         .args = flush_args,
     },
     {
@@ -599,7 +570,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "1.0.0",
         .summary = "Removes all keys of the database",
         .complexity = "O(N) for N keys",
-        .args_text = "[ASYNC | SYNC]",
         .args = flush_args,
     },
     {
@@ -612,7 +582,6 @@ const struct cmd_spec cmd_key_table[] = {
         .since = "4.0.0",
         .summary = "Exchanges the keys of two databases",
         .complexity = "O(1)",
-        .args_text = "index1 index2",
         .args = swapdb_args,
     },
     {.name = NULL},

@@ -146,7 +146,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.0.0",
         .summary = "Appends to the string of a key",
         .complexity = "O(1), amortised: the string grows in place",
-        .args_text = "key value",
         .args = key_value_args,
     },
     {
@@ -160,7 +159,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Subtracts 1 from the integer of a key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -174,7 +172,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Subtracts from the integer of a key",
         .complexity = "O(1)",
-        .args_text = "key decrement",
         .args = decrement_args,
     },
     {
@@ -188,7 +185,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Returns the string of a key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -202,7 +198,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "6.2.0",
         .summary = "Returns the string of a key and removes the key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -216,8 +211,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "6.2.0",
         .summary = "Returns the string of a key and changes its expiry",
         .complexity = "O(1)",
-        .args_text = "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT "
-                     "unix-time-milliseconds | PERSIST]",
         .args = getex_args,
     },
     {
@@ -231,7 +224,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.4.0",
         .summary = "Returns a part of the string of a key",
         .complexity = "O(N) for a part of N bytes",
-        .args_text = "key start end",
         .args = range_args,
     },
     {
@@ -245,7 +237,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Stores a string and returns the one that was there",
         .complexity = "O(1)",
-        .args_text = "key value",
         .args = key_value_args,
         .deprecated_since = "6.2.0",
         .replaced_by = "`SET` with the `!GET` argument",
@@ -261,7 +252,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Adds 1 to the integer of a key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -275,7 +265,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Adds to the integer of a key",
         .complexity = "O(1)",
-        .args_text = "key increment",
         .args = increment_args,
     },
     {
@@ -289,7 +278,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.6.0",
         .summary = "Adds to the number of a key",
         .complexity = "O(1)",
-        .args_text = "key increment",
         .args = incrbyfloat_args,
     },
     {
@@ -304,7 +292,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Returns the strings of several keys",
         .complexity = "O(N) for N keys",
-        .args_text = "key [key ...]",
         .args = keys_args,
     },
     {
@@ -319,7 +306,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.1",
         .summary = "Stores strings under several keys",
         .complexity = "O(N) for N keys",
-        .args_text = "key value [key value ...]",
         .args = pairs_args,
     },
     {
@@ -334,7 +320,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.1",
         .summary = "Stores strings under several keys if none of them is there",
         .complexity = "O(N) for N keys",
-        .args_text = "key value [key value ...]",
         .args = pairs_args,
     },
     {
@@ -348,7 +333,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.6.0",
         .summary = "Stores a string with an expiry in milliseconds",
         .complexity = "O(1)",
-        .args_text = "key milliseconds value",
         .args = psetex_args,
     },
     {
@@ -362,8 +346,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Stores a string under a key, whatever was there before",
         .complexity = "O(1)",
-        .args_text = "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT "
-                     "unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
         .args = set_args,
     },
     {
@@ -377,7 +359,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.0.0",
         .summary = "Stores a string with an expiry in seconds",
         .complexity = "O(1)",
-        .args_text = "key seconds value",
         .args = setex_args,
     },
     {
@@ -391,7 +372,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Stores a string if the key is not there",
         .complexity = "O(1)",
-        .args_text = "key value",
         .args = key_value_args,
     },
     {
@@ -405,7 +385,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.2.0",
         .summary = "Overwrites a part of the string of a key",
         .complexity = "O(M) for M bytes; zeros before them if the string is shorter",
-        .args_text = "key offset value",
         .args = setrange_args,
     },
     {
@@ -419,7 +398,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "2.2.0",
         .summary = "Counts the bytes of the string of a key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -433,7 +411,6 @@ const struct cmd_spec cmd_string_table[] = {
         .since = "1.0.0",
         .summary = "Returns a part of the string of a key",
         .complexity = "O(N) for a part of N bytes",
-        .args_text = "key start end",
         .args = range_args,
         .deprecated_since = "2.0.0",
         .replaced_by = "`GETRANGE`",

@@ -263,7 +263,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary =
             "Removes members from an end of the first key that has some, or waits for one",
         .complexity = "O(K + log N + M) for K keys and M members popped",
-        .args_text = "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
         .args = bzmpop_args,
     },
     {
@@ -278,7 +277,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary =
             "Removes the member with the highest score of several keys, or waits for one",
         .complexity = "O(K + log N) for K keys",
-        .args_text = "key [key ...] timeout",
         .args = bzpop_args,
     },
     {
@@ -293,7 +291,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary =
             "Removes the member with the lowest score of several keys, or waits for one",
         .complexity = "O(K + log N) for K keys",
-        .args_text = "key [key ...] timeout",
         .args = bzpop_args,
     },
     {
@@ -308,8 +305,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Adds members with scores to a key, or changes their scores",
         .complexity = "O(log N) for each member",
-        .args_text =
-            "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
         .args = zadd_args,
     },
     {
@@ -323,7 +318,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Counts the members of a key",
         .complexity = "O(1)",
-        .args_text = "key",
         .args = key_args,
     },
     {
@@ -337,7 +331,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.0.0",
         .summary = "Counts the members of a range of scores",
         .complexity = "O(log N)",
-        .args_text = "key min max",
         .args = score_range_args,
     },
     {
@@ -351,7 +344,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Returns the members that only the first key has",
         .complexity = "O(N) for N members in all keys",
-        .args_text = "numkeys key [key ...] [WITHSCORES]",
         .args = zdiff_args,
     },
     {
@@ -365,7 +357,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Stores the members that only the first key has",
         .complexity = "O(N) for N members in all keys",
-        .args_text = "destination numkeys key [key ...]",
         .args = zdiffstore_args,
     },
     {
@@ -380,7 +371,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Adds to the score of a member, which is added if need be",
         .complexity = "O(log N)",
-        .args_text = "key increment member",
         .args = zincrby_args,
     },
     {
@@ -395,8 +385,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary = "Returns the members that all keys have",
         .complexity =
             "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
-        .args_text =
-            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
         .args = zunion_args,
     },
     {
@@ -410,7 +398,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "7.0.0",
         .summary = "Counts the members that all keys have",
         .complexity = "O(N*K) for N members in the smallest of K keys",
-        .args_text = "numkeys key [key ...] [LIMIT limit]",
         .args = zintercard_args,
     },
     {
@@ -425,8 +412,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary = "Stores the members that all keys have",
         .complexity =
             "O(N*K + M log M) for N members in the smallest of K keys and M in the result",
-        .args_text =
-            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
         .args = zunionstore_args,
     },
     {
@@ -440,7 +425,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.8.9",
         .summary = "Counts the members of a range of names",
         .complexity = "O((log N)^2)",
-        .args_text = "key min max",
         .differs =
             "over members of different scores: another order of what is not defined",
         .args = lex_range_args,
@@ -459,7 +443,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .summary =
             "Removes members from an end of the first key that has some, and returns them",
         .complexity = "O(K + log N + M) for K keys and M members popped",
-        .args_text = "numkeys key [key ...] <MIN | MAX> [COUNT count]",
         .args = zmpop_args,
     },
     {
@@ -474,7 +457,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Returns the scores of several members",
         .complexity = "O(1) for each member",
-        .args_text = "key member [member ...]",
         .args = key_members_args,
     },
     {
@@ -488,7 +470,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "5.0.0",
         .summary = "Removes the members with the highest scores and returns them",
         .complexity = "O(log N + M) for M members popped",
-        .args_text = "key [count]",
         .args = zpop_args,
     },
     {
@@ -502,7 +483,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "5.0.0",
         .summary = "Removes the members with the lowest scores and returns them",
         .complexity = "O(log N + M) for M members popped",
-        .args_text = "key [count]",
         .args = zpop_args,
     },
     {
@@ -517,7 +497,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Returns members drawn at random",
         .complexity = "O(M log N) for M members in the reply",
-        .args_text = "key [count [WITHSCORES]]",
         .args = zrandmember_args,
     },
     {
@@ -533,8 +512,6 @@ const struct cmd_spec cmd_zset_table[] = {
             "BYLEX over members of different scores: another order of what is not defined",
         .summary = "Returns the members of a range of ranks, scores or names",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text =
-            "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
         .args = zrange_args,
     },
     {
@@ -550,7 +527,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .replaced_by = "`ZRANGE` with the `BYLEX` argument",
         .summary = "Returns the members of a range of names",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text = "key min max [LIMIT offset count]",
         .differs =
             "over members of different scores: another order of what is not defined",
         .args = zrangebylex_args,
@@ -568,7 +544,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .replaced_by = "`ZRANGE` with the `BYSCORE` argument",
         .summary = "Returns the members of a range of scores",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text = "key min max [WITHSCORES] [LIMIT offset count]",
         .args = zrangebyscore_args,
     },
     {
@@ -586,7 +561,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Stores the members of a range of ranks, scores or names",
         .complexity = "O(log N + M) for N members in the source and M in the result",
-        .args_text = "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
         .args = zrangestore_args,
     },
     {
@@ -601,7 +575,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.0.0",
         .summary = "Returns the place of a member in ascending order",
         .complexity = "O(log N)",
-        .args_text = "key member [WITHSCORE]",
         .args = rank_args,
     },
     {
@@ -616,7 +589,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Removes members from a key",
         .complexity = "O(log N) for each member",
-        .args_text = "key member [member ...]",
         .args = key_members_args,
     },
     {
@@ -630,7 +602,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.8.9",
         .summary = "Removes the members of a range of names",
         .complexity = "O(log N + M) for M members removed",
-        .args_text = "key min max",
         .differs =
             "over members of different scores: another order of what is not defined",
         .args = lex_range_args,
@@ -646,7 +617,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.0.0",
         .summary = "Removes the members of a range of ranks",
         .complexity = "O(log N + M) for M members removed",
-        .args_text = "key start stop",
         .args = rank_range_args,
     },
     {
@@ -660,7 +630,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Removes the members of a range of scores",
         .complexity = "O(log N + M) for M members removed",
-        .args_text = "key min max",
         .args = score_range_args,
     },
     {
@@ -676,7 +645,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .replaced_by = "`ZRANGE` with the `REV` argument",
         .summary = "Returns the members of a range of ranks, from the highest down",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text = "key start stop [WITHSCORES]",
         .args = zrevrange_args,
     },
     {
@@ -692,7 +660,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .replaced_by = "`ZRANGE` with the `REV` and `BYLEX` arguments",
         .summary = "Returns the members of a range of names, from the highest down",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text = "key max min [LIMIT offset count]",
         .differs =
             "over members of different scores: another order of what is not defined",
         .args = zrevrangebylex_args,
@@ -710,7 +677,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .replaced_by = "`ZRANGE` with the `REV` and `BYSCORE` arguments",
         .summary = "Returns the members of a range of scores, from the highest down",
         .complexity = "O(log N + M) for N members in the key and M in the reply",
-        .args_text = "key max min [WITHSCORES] [LIMIT offset count]",
         .args = zrevrangebyscore_args,
     },
     {
@@ -725,7 +691,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.0.0",
         .summary = "Returns the place of a member in descending order",
         .complexity = "O(log N)",
-        .args_text = "key member [WITHSCORE]",
         .args = rank_args,
     },
     {
@@ -740,7 +705,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.8.0",
         .summary = "Hands out the members and scores of a key in steps",
         .complexity = "O(1) for each member handed out",
-        .args_text = "key cursor [MATCH pattern] [COUNT count]",
         .args = zscan_args,
     },
     {
@@ -755,7 +719,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "1.2.0",
         .summary = "Returns the score of a member",
         .complexity = "O(1)",
-        .args_text = "key member",
         .args = key_member_args,
     },
     {
@@ -769,8 +732,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "6.2.0",
         .summary = "Returns the members of any of the keys",
         .complexity = "O(N + M log M) for N members in all keys and M in the result",
-        .args_text =
-            "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
         .args = zunion_args,
     },
     {
@@ -784,8 +745,6 @@ const struct cmd_spec cmd_zset_table[] = {
         .since = "2.0.0",
         .summary = "Stores the members of any of the keys",
         .complexity = "O(N + M log M) for N members in all keys and M in the result",
-        .args_text =
-            "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
         .args = zunionstore_args,
     },
     {.name = NULL},

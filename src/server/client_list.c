@@ -32,11 +32,13 @@ static size_t tracking_letters(const struct tracker *tracker, char *out)
 static void flags_of(const struct conn *conn, char out[16])
 {
     size_t n = 0;
+    if (!list_is_empty(&conn->in_monitors))
+        out[n++] = 'O';
     if (conn_n_subscriptions(conn) > 0)
         out[n++] = 'P';
     if (conn->multi.is_open)
         out[n++] = 'x';
-    if (conn->blocked.is_waiting)
+    if (conn->blocked.is_waiting || conn->is_held)
         out[n++] = 'b';
     if (conn->watch.is_touched)
         out[n++] = 'd';
@@ -63,14 +65,13 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
     size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
-    size_t total = sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
-                   conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
+    size_t total = conn_memory(conn);
     int n = snprintf(
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
         "psub=%zu ssub=%zu multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
-        "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s tot-net-in=%llu tot-net-out=%llu "
+        "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
         (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
         text_or_empty(conn->name),

@@ -8,7 +8,7 @@
 
 /* Ended by a NULL name. */
 extern const struct cmd_spec connection_table[], server_table[], pubsub_table[],
-    transaction_table[];
+    transaction_table[], inspect_table[];
 
 /* What many of them have in common. */
 #define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
@@ -24,7 +24,6 @@ void server_ping(struct cmd_call *call);
 void server_echo(struct cmd_call *call);
 void server_select(struct cmd_call *call);
 void server_time(struct cmd_call *call);
-void server_debug(struct cmd_call *call);
 void server_shutdown(struct cmd_call *call);
 void server_role(struct cmd_call *call);
 void server_lastsave(struct cmd_call *call);
@@ -70,6 +69,45 @@ void client_no_evict(struct cmd_call *call);
 void client_no_touch(struct cmd_call *call);
 void client_help(struct cmd_call *call);
 
+/* pause.c */
+void client_pause(struct cmd_call *call);
+void client_unpause(struct cmd_call *call);
+
+/* monitor.c */
+void monitor_cmd(struct cmd_call *call);
+
+/* slowlog.c */
+void slowlog_get(struct cmd_call *call);
+void slowlog_len(struct cmd_call *call);
+void slowlog_reset_cmd(struct cmd_call *call);
+void slowlog_help(struct cmd_call *call);
+
+/* latency.c */
+void latency_histogram(struct cmd_call *call);
+void latency_history(struct cmd_call *call);
+void latency_latest(struct cmd_call *call);
+void latency_reset(struct cmd_call *call);
+void latency_doctor(struct cmd_call *call);
+void latency_graph(struct cmd_call *call);
+void latency_help(struct cmd_call *call);
+
+/* standalone.c */
+void standalone_cluster(struct cmd_call *call);
+void standalone_module_list(struct cmd_call *call);
+void standalone_module_load(struct cmd_call *call);
+void standalone_module_help(struct cmd_call *call);
+void standalone_replicaof(struct cmd_call *call);
+void standalone_save(struct cmd_call *call);
+void acl_cat(struct cmd_call *call);
+void acl_users(struct cmd_call *call);
+void acl_whoami(struct cmd_call *call);
+void acl_help(struct cmd_call *call);
+
+/* lolwut.c */
+void lolwut_cmd(struct cmd_call *call);
+
+/* debug_cmds.c */
+void debug_cmd(struct cmd_call *call);
 /* tracking_cmds.c */
 void client_tracking(struct cmd_call *call);
 void client_caching(struct cmd_call *call);

@@ -71,6 +71,22 @@ static const char *refuse_appendonly(struct yn_bytes text)
                : NULL;
 }
 
+static bool next_word(struct yn_bytes *text, struct yn_bytes *out_word);
+
+static const char *refuse_percentiles(struct yn_bytes text)
+{
+    struct yn_bytes word;
+    double value;
+    while (next_word(&text, &word)) {
+        if (!yn_num_parse_double(word, &value))
+            return "Invalid latency-tracking-info-percentiles parameters";
+        if (!(value >= 0 && value <= 100))
+            return "latency-tracking-info-percentiles parameters should sit between "
+                   "[0.0,100.0]";
+    }
+    return NULL;
+}
+
 static const struct choice loglevels[] = {{"debug", LOG_LEVEL_DEBUG},
                                           {"verbose", LOG_LEVEL_VERBOSE},
                                           {"notice", LOG_LEVEL_NOTICE},
@@ -138,6 +154,15 @@ static const struct config_option options[] = {
      INT64_MAX, NULL, NULL},
     {"enable-debug-command", KIND_CHOICE, false, "local", AT(enable_debug_command), 0, 0,
      debug_modes, NULL},
+    {"slowlog-log-slower-than", KIND_INT, true, "10000", AT(slowlog_log_slower_than_us),
+     -1, INT64_MAX, NULL, NULL},
+    {"slowlog-max-len", KIND_INT, true, "128", AT(slowlog_max_len), 0, INT64_MAX, NULL,
+     NULL},
+    {"latency-monitor-threshold", KIND_INT, true, "0", AT(latency_monitor_threshold_ms),
+     0, INT64_MAX, NULL, NULL},
+    {"latency-tracking", KIND_BOOL, true, "yes", AT(latency_tracking), 0, 0, NULL, NULL},
+    {"latency-tracking-info-percentiles", KIND_WORDS, true, "50 99 99.9",
+     AT(latency_percentiles), 0, 0, NULL, refuse_percentiles},
 };
 
 #define N_OPTIONS (sizeof options / sizeof options[0])
@@ -164,6 +189,11 @@ const char *config_name(const struct config_option *option)
 bool config_is_dynamic(const struct config_option *option)
 {
     return option->is_dynamic;
+}
+
+bool config_takes_words(const struct config_option *option)
+{
+    return option->kind == KIND_WORDS || option->kind == KIND_LIMITS;
 }
 
 /* ---- places ---- */
@@ -531,11 +561,6 @@ static bool add_word(void *ctx, struct yn_bytes word)
     return true;
 }
 
-static bool takes_words(const struct config_option *option)
-{
-    return option->kind == KIND_WORDS || option->kind == KIND_LIMITS;
-}
-
 /* Sets what the directive says. `where` is "file:line" or "command line". */
 static bool apply(struct config *config, const struct directive *d, const char *where,
                   char *error)
@@ -549,10 +574,11 @@ static bool apply(struct config *config, const struct directive *d, const char *
     char accepted[256];
     char reason[CONFIG_ERROR_MAX];
     describe(d->option, accepted, sizeof accepted);
-    if (d->n_values == 0 || (d->n_values > 1 && !takes_words(d->option))) {
+    if (d->n_values == 0 || (d->n_values > 1 && !config_takes_words(d->option))) {
         snprintf(error, CONFIG_ERROR_MAX,
                  "%s: option '%s' takes %s, %zu given (accepted: %s)", where, d->name,
-                 takes_words(d->option) ? "a value" : "one value", d->n_values, accepted);
+                 config_takes_words(d->option) ? "a value" : "one value", d->n_values,
+                 accepted);
         return false;
     }
     if (d->value.failed)

@@ -57,9 +57,14 @@ struct config {
     bool lazy_user_flush;
     bool lazy_expire;
     bool lazy_server_del;
-    int64_t notify_classes;          /* enum notify_class */
-    int64_t tracking_table_max_keys; /* 0: no limit */
-    int64_t enable_debug_command;    /* enum config_debug */
+    int64_t notify_classes;             /* enum notify_class */
+    int64_t tracking_table_max_keys;    /* 0: no limit */
+    int64_t enable_debug_command;       /* enum config_debug */
+    int64_t slowlog_log_slower_than_us; /* negative: nothing is logged */
+    int64_t slowlog_max_len;
+    int64_t latency_monitor_threshold_ms; /* 0: not monitored */
+    bool latency_tracking;
+    char *latency_percentiles; /* numbers from 0 to 100, separated by blanks */
 };
 
 struct config_option;
@@ -77,6 +82,9 @@ const struct config_option *config_at(size_t i);
 const char *config_name(const struct config_option *option);
 /* True if CONFIG SET may change it while the server runs. */
 bool config_is_dynamic(const struct config_option *option);
+
+/* True if the value is several words, which a file has side by side. */
+bool config_takes_words(const struct config_option *option);
 
 /* Sets the option from its text ("yes", "512mb", "normal 0 0 0"). On failure the config
  * is as before and error (CONFIG_ERROR_MAX bytes) says what is wrong, in the words CONFIG

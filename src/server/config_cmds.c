@@ -6,8 +6,10 @@
 #include "cmd/cmd_args.h"
 #include "cmd/glob.h"
 #include "server/commands.h"
+#include "server/config_rewrite.h"
 #include "server/conn.h"
 #include "server/host_server.h"
+#include "server/log.h"
 #include "server/server.h"
 
 /* ---- CONFIG GET ---- */
@@ -143,14 +145,26 @@ void config_cmd_resetstat(struct cmd_call *call)
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_reset_stats(server->databases[i]);
     reaper_reset_stats(&server->reaper);
+    server->expire_ns = server->expire_cuts = 0;
     server->sample_commands = server->sample_in = server->sample_out = 0;
     host_reply_status(call->host, "OK");
 }
 
 void config_cmd_rewrite(struct cmd_call *call)
 {
-    host_reply_error(call->host, "ERR CONFIG REWRITE is not supported: this server never "
-                                 "writes its configuration file");
+    const struct server *server = call->host->loop->server;
+    char error[CONFIG_ERROR_MAX];
+    char text[CONFIG_ERROR_MAX + 64];
+    if (server->config_file[0] == '\0') {
+        host_reply_error(call->host, "ERR The server is running without a config file");
+    } else if (config_rewrite_file(&server->config, server->config_file, error)) {
+        log_notice("CONFIG REWRITE: %s is written", server->config_file);
+        host_reply_status(call->host, "OK");
+    } else {
+        log_warning("CONFIG REWRITE failed: %s", error);
+        snprintf(text, sizeof text, "ERR Rewriting config file: %s", error);
+        host_reply_error(call->host, text);
+    }
 }
 
 void config_cmd_help(struct cmd_call *call)
@@ -161,6 +175,8 @@ void config_cmd_help(struct cmd_call *call)
         "    Return the options that match, with their values.",
         "SET <option> <value> [<option> <value> ...]",
         "    Set options: all of them, or none if one value is refused.",
+        "REWRITE",
+        "    Write the options that are in force into the configuration file.",
         "RESETSTAT",
         "    Set the counters of INFO to zero.",
         "HELP",

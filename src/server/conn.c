@@ -25,6 +25,8 @@
 #include "server/dispatch.h"
 #include "server/jobs.h"
 #include "server/log.h"
+#include "server/monitor.h"
+#include "server/pause.h"
 #include "server/server.h"
 
 /* Answers that are queued beyond this stop further commands until the client reads. */
@@ -67,6 +69,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     conn->resp = 2;
     list_append(&loop->conns, &conn->in_conns);
     list_init(&conn->in_ready);
+    list_init(&conn->in_monitors);
     list_init(&conn->tracking.redirected);
     list_init(&conn->jobs);
     watch_client_init(&conn->watch);
@@ -103,6 +106,8 @@ static void withdraw(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
     tracking_forget(&conn->loop->server->tracking, conn);
+    monitor_remove(conn);
+    pause_release(conn);
     multi_reset(conn);
     blocking_forget(conn);
 }
@@ -182,6 +187,13 @@ size_t conn_queued(const struct conn *conn)
            conn->jobs_bytes;
 }
 
+size_t conn_memory(const struct conn *conn)
+{
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
+    return sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
+           conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
+}
+
 size_t conn_n_subscriptions(const struct conn *conn)
 {
     size_t n = 0;
@@ -192,7 +204,15 @@ size_t conn_n_subscriptions(const struct conn *conn)
 
 enum config_class conn_class(const struct conn *conn)
 {
-    return conn_n_subscriptions(conn) > 0 ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
+    bool is_pushed_to =
+        conn_n_subscriptions(conn) > 0 || !list_is_empty(&conn->in_monitors);
+    return is_pushed_to ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
+}
+
+static void kill_counted(struct conn *conn, const char *reason, uint64_t *count)
+{
+    *count += conn->state == CONN_OPEN && conn->kill_reason == NULL;
+    conn_kill(conn, reason);
 }
 
 void conn_check_output(struct conn *conn)
@@ -201,15 +221,18 @@ void conn_check_output(struct conn *conn)
         &conn->loop->server->config.output_limits[conn_class(conn)];
     size_t queued = conn_queued(conn);
     if (limit->hard > 0 && queued > limit->hard) {
-        conn_kill(conn, "its output passes the hard limit of client-output-buffer-limit");
+        kill_counted(conn,
+                     "its output passes the hard limit of client-output-buffer-limit",
+                     &conn->loop->stats.output_limit_kills);
     } else if (limit->soft == 0 || queued <= limit->soft) {
         conn->over_soft_since_ns = 0;
     } else if (conn->over_soft_since_ns == 0) {
         conn->over_soft_since_ns = conn->loop->mono_ns;
     } else if (conn->loop->mono_ns - conn->over_soft_since_ns >
                limit->soft_s * UINT64_C(1000000000)) {
-        conn_kill(conn,
-                  "its output is over the soft limit of client-output-buffer-limit");
+        kill_counted(conn,
+                     "its output is over the soft limit of client-output-buffer-limit",
+                     &conn->loop->stats.output_limit_kills);
     }
 }
 
@@ -316,7 +339,7 @@ static void flush(struct conn *conn)
 
 static bool can_execute(const struct conn *conn)
 {
-    return !jobs_are_pending(conn) && !conn->blocked.is_waiting &&
+    return !jobs_are_pending(conn) && !conn->blocked.is_waiting && !conn->is_held &&
            !conn->closes_when_flushed && conn->kill_reason == NULL &&
            conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
 }
@@ -389,6 +412,8 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
+            if (pause_holds(conn, batch->spec[i], request->argc, batch->argv[i]))
+                break;
             dispatch_run(conn, batch, i);
             merge_push(conn);
             is_stale = have_limits_changed(conn, limits);
@@ -487,7 +512,7 @@ static void settle(struct conn *conn)
         linger(conn);
         return;
     }
-    bool waits = conn->blocked.is_waiting;
+    bool waits = conn->blocked.is_waiting || conn->is_held;
     if (conn->has_ended && is_idle && (waits || !conn->has_more)) {
         conn_close(conn);
         return;
@@ -630,7 +655,8 @@ static void check_query_limit(struct conn *conn)
 {
     size_t limit = (size_t)conn->loop->server->config.client_query_buffer_limit;
     if (conn->in.len > limit || conn->request.need > limit)
-        conn_kill(conn, "its request passes client-query-buffer-limit");
+        kill_counted(conn, "its request passes client-query-buffer-limit",
+                     &conn->loop->stats.query_limit_kills);
     else if (conn->multi.n_bytes > limit)
         conn_kill(conn, "its transaction passes client-query-buffer-limit");
 }
@@ -653,6 +679,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     loop->stats.bytes_in += (size_t)n;
     loop->stats.reads++;
     borrow_out(conn);
+    merge_push(conn); /* what others sent before comes before these answers */
     if (buf->base == loop->read_buf) {
         size_t used = execute(conn, buf->base, (size_t)n);
         yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);
@@ -703,6 +730,7 @@ void conn_visit(struct conn *conn)
 void conn_reset_session(struct conn *conn)
 {
     pubsub_forget(&conn->loop->server->pubsub, conn);
+    monitor_remove(conn);
     tracking_stop(&conn->loop->server->tracking, conn);
     multi_reset(conn);
     free(conn->name);

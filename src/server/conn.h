@@ -48,6 +48,7 @@ struct conn {
     } io;
     struct loop *loop;
     struct link in_conns, in_ready;
+    struct link in_monitors; /* of the server; alone: no monitor */
     enum conn_state state;
     bool is_unix;
     bool is_local; /* from this machine */
@@ -60,6 +61,7 @@ struct conn {
     bool is_reading;
     bool has_more;  /* `in` may hold complete commands */
     bool has_ended; /* the client sends no more */
+    bool is_held;   /* the next command waits for the end of a pause */
 
     /* output: what the kernel is taking, what comes next, and pushes waiting for a gap */
     struct yn_buf writing;
@@ -136,6 +138,8 @@ size_t conn_n_subscriptions(const struct conn *conn);
 enum config_class conn_class(const struct conn *conn);
 /* Bytes of answers that the kernel has not taken. */
 size_t conn_queued(const struct conn *conn);
+/* Bytes that the connection holds: itself and its buffers. */
+size_t conn_memory(const struct conn *conn);
 /* Kills the connection if it holds more output than its class may. */
 void conn_check_output(struct conn *conn);
 /* Ends what RESET ends: subscriptions, transaction, name, database, protocol,

@@ -96,7 +96,8 @@ static bool clean_one(struct server *server, struct keyspace *ks, int64_t now_ms
         if (loop_update_mono(&server->loop) > end_ns)
             return false;
     }
-    while (server->active_expire && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
+    bool expires = server->active_expire && server->pause.mode == PAUSE_NONE;
+    while (expires && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
         if (loop_update_mono(&server->loop) > end_ns)
             return false;
     }

@@ -12,6 +12,8 @@
 #include "server/host_server.h"
 #include "server/jobs.h"
 #include "server/log.h"
+#include "server/monitor.h"
+#include "server/redact.h"
 #include "server/server.h"
 
 /* With more arguments no command is brief. */
@@ -120,30 +122,119 @@ static bool is_brief(const struct cmd_call *call)
             spec->run == cmd_geoadd || is_small_set(call) || spec->run == server_ping);
 }
 
-/* What the clock has gone on by since it was looked at last is this command's, and that
- * of the brief ones of the same kind just before it. */
-static void count_time(struct loop *loop, const struct cmd_spec *spec)
+/* A command, or several brief ones, that took long enough for the slow log or for the
+ * latency monitor. Of several the last one is named. */
+static void note_slow(const struct loop_untimed *run, uint64_t duration_ns)
+{
+    struct server *server = run->conn->loop->server;
+    const struct config *config = &server->config;
+    int64_t time_s = loop_now_ms(run->conn->loop) / 1000;
+    int64_t us = (int64_t)(duration_ns / 1000), ms = us / 1000;
+    if (config->slowlog_log_slower_than_us >= 0 &&
+        us >= config->slowlog_log_slower_than_us &&
+        (run->spec->flags & CMD_SKIP_SLOWLOG) == 0) {
+        bool is_secret[SLOWLOG_ARGS_MAX];
+        size_t n = run->argc < SLOWLOG_ARGS_MAX ? run->argc : SLOWLOG_ARGS_MAX;
+        redact_find(run->spec, run->argc, run->argv, is_secret, n);
+        struct slowlog_call call = {
+            .argc = run->argc,
+            .argv = run->argv,
+            .is_secret = is_secret,
+            .address = run->conn->address,
+            .client_name = run->conn->name != NULL ? run->conn->name : "",
+            .time_s = time_s,
+            .duration_us = (uint64_t)us,
+        };
+        slowlog_add(&server->slowlog, &call, (size_t)config->slowlog_max_len);
+    }
+    if (config->latency_monitor_threshold_ms > 0 &&
+        ms >= config->latency_monitor_threshold_ms)
+        latency_add(&server->latency,
+                    (run->spec->flags & CMD_FAST) != 0 ? LATENCY_FAST_COMMAND
+                                                       : LATENCY_COMMAND,
+                    time_s, (uint64_t)ms);
+}
+
+/* What the clock has gone on by since it was looked at last is these commands'. */
+static void count_time(struct loop *loop, const struct loop_untimed *run)
 {
     uint64_t began_ns = loop->mono_ns;
-    stats_command_of(&loop->stats, spec)->time_ns += loop_update_mono(loop) - began_ns;
-    loop->untimed = NULL;
+    uint64_t duration_ns = loop_update_mono(loop) - began_ns;
+    struct stats_command *c = stats_command_of(&loop->stats, run->spec);
+    c->time_ns += duration_ns;
+    if (loop->tracks_latency)
+        stats_count_latency(c, run->n > 1 ? duration_ns / run->n : duration_ns, run->n);
+    if (duration_ns >= loop->notable_ns)
+        note_slow(run, duration_ns);
 }
 
 void dispatch_settle_time(struct loop *loop)
 {
-    if (loop->untimed != NULL)
-        count_time(loop, loop->untimed);
+    if (loop->untimed.n == 0)
+        return;
+    count_time(loop, &loop->untimed);
+    loop->untimed = (struct loop_untimed){.n = 0};
 }
 
-static void count_call(struct loop *loop, const struct cmd_call *call)
+/* With a lower limit of the slow log each command is timed by itself. */
+#define TIMED_TOGETHER_US 1000
+
+void dispatch_configure(struct loop *loop)
 {
+    const struct server *server = loop->server;
+    const struct config *config = &server->config;
+    uint64_t slow_ns = UINT64_MAX, latency_ns = UINT64_MAX;
+    if (config->slowlog_log_slower_than_us >= 0 &&
+        config->slowlog_log_slower_than_us < INT64_MAX / 1000)
+        slow_ns = (uint64_t)config->slowlog_log_slower_than_us * 1000;
+    if (config->latency_monitor_threshold_ms > 0 &&
+        config->latency_monitor_threshold_ms < INT64_MAX / 1000000)
+        latency_ns = (uint64_t)config->latency_monitor_threshold_ms * 1000000;
+    loop->notable_ns = slow_ns < latency_ns ? slow_ns : latency_ns;
+    loop->tracks_latency = config->latency_tracking;
+    loop->has_monitors = !list_is_empty(&server->monitors);
+    loop->times_each =
+        loop->has_monitors || loop->notable_ns < TIMED_TOGETHER_US * UINT64_C(1000);
+}
+
+static void count_call(const struct cmd_call *call)
+{
+    struct conn *conn = call->host->conn;
+    struct loop *loop = conn->loop;
     struct stats_command *c = stats_command_of(&loop->stats, call->spec);
+    if (loop->untimed.spec != call->spec) /* of EXEC's commands */
+        dispatch_settle_time(loop);
     c->calls++;
     c->failed += call->host->n_errors > 0;
-    if (is_brief(call))
-        loop->untimed = call->spec;
-    else
-        count_time(loop, call->spec);
+    struct loop_untimed run = {.spec = call->spec,
+                               .n = loop->untimed.n + 1,
+                               .conn = conn,
+                               .argc = call->argc,
+                               .argv = call->argv};
+    if (is_brief(call) && !loop->times_each) {
+        loop->untimed = run;
+        return;
+    }
+    count_time(loop, &run);
+    loop->untimed = (struct loop_untimed){.n = 0};
+}
+
+/* The time of a command that begins to wait; it is a call when it has an answer. */
+static void count_wait(struct loop *loop, const struct cmd_spec *spec)
+{
+    uint64_t began_ns = loop->mono_ns;
+    stats_command_of(&loop->stats, spec)->time_ns += loop_update_mono(loop) - began_ns;
+    loop->untimed = (struct loop_untimed){.n = 0};
+}
+
+/* A command that is known, but not with these arguments, has been refused. */
+static void count_misuse(struct loop *loop, const struct cmd_call *call)
+{
+    const struct cmd_spec *spec = cmd_find(call->argv[0]);
+    if (spec != NULL && spec->subcommands != NULL && call->argc > 1)
+        spec = cmd_find_sub(spec, call->argv[1]);
+    if (spec != NULL)
+        stats_command_of(&loop->stats, spec)->rejected++;
 }
 
 /* Client-side caching: remembers the keys that the command has read. */
@@ -165,36 +256,28 @@ static void note_reads(struct conn *conn, const struct cmd_call *call)
                            (size_t)server->config.tracking_table_max_keys);
 }
 
-/* CLIENT CACHING holds for one command that is not CLIENT's, or for one transaction. */
-static bool ends_caching(const struct cmd_call *call)
-{
-    return !call->host->is_in_exec && !call->host->conn->multi.is_open &&
-           strncmp(call->spec->name, "client|", 7) != 0;
-}
-
 /* ---- running ---- */
 
-/* Runs a command that has passed the checks. HOT: inline, once for each of its callers.
- */
-static inline void perform(struct cmd_call *call)
+/* Runs a command that has passed the checks; again, if it has waited. HOT: inline, once
+ * for each of its callers. */
+static inline void perform(struct cmd_call *call, bool is_again)
 {
     struct loop *loop = call->host->loop;
     loop->stats.commands++;
-    if (loop->untimed != call->spec)
+    if (loop->untimed.spec != call->spec)
         dispatch_settle_time(loop);
     call->spec->run(call);
+    if (loop->has_monitors && !is_again)
+        monitor_feed(call->host->conn, call);
     if (call->block.wanted && blocking_wait_or_reply(call)) {
-        count_time(loop, call->spec); /* it is a call when it has an answer */
+        count_wait(loop, call->spec);
         return;
     }
-    if (call->host->conn->tracking.tracker != NULL) {
+    if (call->host->conn->tracking.tracker != NULL)
         note_reads(call->host->conn, call);
-        if (ends_caching(call))
-            tracking_set_caching(call->host->conn->tracking.tracker, false);
-    }
     if (call->job != NULL)
         jobs_start(call->host, call->job);
-    count_call(loop, call);
+    count_call(call);
 }
 
 /* Answers a command that may not run. */
@@ -227,11 +310,21 @@ static bool find_or_reply(struct conn *conn, struct cmd_call *call)
     }
     const struct cmd_spec *spec = cmd_lookup_or_reply(call);
     if (spec == NULL) {
+        count_misuse(conn->loop, call);
         multi_note_failure(&conn->multi);
         return false;
     }
     call->spec = conn->last_spec = spec;
     return true;
+}
+
+/* CLIENT CACHING holds for one request that is not CLIENT's, or for one transaction. One
+ * that names no command counts, too. */
+static void end_caching(const struct conn *conn, const struct cmd_call *call)
+{
+    if (conn->tracking.tracker != NULL && !conn->multi.is_open &&
+        (call->spec == NULL || strncmp(call->spec->name, "client|", 7) != 0))
+        tracking_set_caching(conn->tracking.tracker, false);
 }
 
 /* A request goes one of three ways: it is refused, queued, or run. */
@@ -242,7 +335,7 @@ static void take_call(struct conn *conn, struct cmd_call *call)
     if (find_or_reply(conn, call)) {
         const char *refusal = refusal_of(conn, call->spec, text);
         if (refusal == NULL && (!conn->multi.is_open || multi_runs_at_once(call->spec))) {
-            perform(call);
+            perform(call, false);
             return;
         }
         if (refusal != NULL)
@@ -263,7 +356,7 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
 }
 
 /* Runs a command from the copy of its request. */
-static void run_copy(struct host *host, const struct request_copy *request,
+static void run_copy(struct host *host, const struct request_copy *request, bool is_again,
                      struct cmd_call *out_call)
 {
     struct loop *loop = host->loop;
@@ -273,7 +366,8 @@ static void run_copy(struct host *host, const struct request_copy *request,
                                   .arena = loop->arena,
                                   .argc = request->argc,
                                   .argv = request->argv};
-    perform(out_call);
+    perform(out_call, is_again);
+    dispatch_settle_time(loop); /* while its words are there */
     cmd_arena_reset(loop->arena);
     if (is_quiet)
         yn_buf_reset(&loop->scrap, JOBS_CHUNK);
@@ -294,7 +388,7 @@ enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *
     struct cmd_call call;
     host.is_in_exec = true;
     host.now_ms = exec->host->now_ms;
-    run_copy(&host, request, &call);
+    run_copy(&host, request, false, &call);
     if (out != &conn->out) {
         conn->jobs_bytes += out->len - len_before;
         conn->out.failed |= out->failed;
@@ -309,7 +403,7 @@ bool dispatch_again(struct conn *conn)
     struct host host = host_server_begin(conn, out);
     struct cmd_call call;
     conn->is_running = true;
-    run_copy(&host, conn->waiting, &call);
+    run_copy(&host, conn->waiting, true, &call);
     conn->is_running = false;
     return !call.block.wanted;
 }
@@ -341,6 +435,7 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i)
                             .ahead = batch->ahead[i]};
     conn->is_running = true;
     take_call(conn, &call);
+    end_caching(conn, &call);
     conn->is_running = false;
     if (call.spec == NULL || (call.spec->flags & CMD_READONLY) == 0)
         batch_sets_changed(batch);

@@ -15,6 +15,9 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i);
 /* Looks at the clock for brief commands, which share one look: to be called at the end of
  * a batch. */
 void dispatch_settle_time(struct loop *loop);
+/* To be called when what commands are watched for may have changed: the options of the
+ * slow log and of latencies, monitors, a pause. */
+void dispatch_configure(struct loop *loop);
 /* Runs a command of the transaction that EXEC runs. Returns what it wished for. */
 enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request);
 /* Runs the command again that the connection waits with. Returns false when it has found

@@ -222,6 +222,9 @@ static void count_look_up(struct host *h, struct yn_bytes key, struct host_value
         return;
     }
     h->loop->stats.keyspace_misses++;
+    /* Who asks for a key that has expired is the first to hear that it has. */
+    if (h->loop->server->pause.mode == PAUSE_NONE)
+        keyspace_drop_expired(h->keyspace, key, h->now_ms);
     notify(h, key, "keymiss");
 }
 

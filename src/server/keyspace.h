@@ -98,7 +98,8 @@ bool keyspace_set_expiry_ms(struct keyspace *ks, struct yn_bytes key, int64_t at
 
 /* Keys, expired ones that are not removed yet included. */
 size_t keyspace_count(const struct keyspace *ks);
-/* Keys with an expiry, and the mean time they have left. */
+/* Keys with an expiry, and the mean time they have left (of a sample of some thousand).
+ */
 size_t keyspace_n_volatile(const struct keyspace *ks);
 int64_t keyspace_mean_ttl_ms(const struct keyspace *ks, int64_t now_ms);
 /* Bytes of one key and its entry, value not included; of all keys' entries and places,

@@ -48,8 +48,9 @@ bool loop_init(struct loop *loop, struct server *server)
     loop->n_conns = 0;
     yn_buf_init(&loop->spare_out);
     yn_buf_init(&loop->scrap);
-    stats_reset(&loop->stats);
-    loop->untimed = NULL;
+    stats_init(&loop->stats);
+    loop->untimed = (struct loop_untimed){.n = 0};
+
     loop_update_clock(loop);
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);
@@ -73,6 +74,7 @@ void loop_clear(struct loop *loop)
     free(loop->read_buf);
     batch_clear(&loop->batch);
     cmd_arena_free(loop->arena);
+    stats_clear(&loop->stats);
     yn_buf_clear(&loop->spare_out);
     yn_buf_clear(&loop->scrap);
 }

@@ -20,6 +20,15 @@ struct conn;
 
 #define LOOP_READ_BYTES ((size_t)64 * 1024)
 
+/* Brief commands of one kind in a row, which share one look at the clock. */
+struct loop_untimed {
+    const struct cmd_spec *spec; /* NULL: none */
+    uint64_t n;
+    struct conn *conn; /* the last of them: its words are good until the batch ends */
+    size_t argc;
+    const struct yn_bytes *argv;
+};
+
 struct loop {
     struct server *server;
     uv_loop_t uv;
@@ -39,7 +48,12 @@ struct loop {
 
     struct stats stats;
     uint64_t mono_ns; /* monotonic clock at the end of the last command that was timed */
-    const struct cmd_spec *untimed; /* what the commands after it were; NULL: none */
+    struct loop_untimed untimed; /* the commands after it */
+    /* as dispatch_configure has found */
+    bool times_each; /* no sharing */
+    bool has_monitors;
+    bool tracks_latency; /* in histograms */
+    uint64_t notable_ns; /* commands that take so long go into a log */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
     uint64_t random; /* for yn_random_next */

@@ -10,6 +10,7 @@
 
 #include "core/kernel.h"
 #include "server/log.h"
+#include "server/memory.h"
 #include "server/server.h"
 
 static const char help_text[] =
@@ -26,6 +27,7 @@ static const char help_text[] =
     "  --help            this text\n"
     "  --version         the version\n"
     "\n"
+    "YONDER_KERNEL in the environment chooses the code of searches: scalar, avx2, avx512.\n"
     "yonder.conf describes every option. The log goes to standard error. SIGTERM and SIGINT\n"
     "stop the server after the replies under way are written.\n";
 
@@ -45,7 +47,7 @@ static bool load(struct server *server, struct config *config, int argc, char **
             return false;
         char path[PATH_MAX];
         if (strcmp(argv[1], "-") != 0 && realpath(argv[1], path) != NULL)
-            snprintf(server->config_file, sizeof server->config_file, "%.511s", path);
+            snprintf(server->config_file, sizeof server->config_file, "%s", path);
         first = 2;
     }
     return config_load_args(config, argc - first, (const char *const *)argv + first,
@@ -99,7 +101,9 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return fputs(help_text, stdout) < 0;
         if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-v") == 0)
-            return printf("yonder-server %s\n", SERVER_VERSION) < 0;
+            return printf("yonder-server %s (answers as Redis %s; %s, %zu bits, %s)\n",
+                          SERVER_VERSION, SERVER_REDIS_VERSION, memory_allocator_name(),
+                          sizeof(void *) * 8, yn_kernel()->name) < 0;
     }
     if (!config_init(&config))
         return fail("out of memory");

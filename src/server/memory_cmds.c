@@ -76,41 +76,17 @@ static void add_difference(struct host *h, const char *name, size_t a, size_t b)
     host_reply_integer(h, (int64_t)a - (int64_t)b);
 }
 
-struct key_figures {
-    size_t n_keys, overhead;
-};
-
-static struct key_figures key_figures(const struct server *server)
+static void add_shares(struct host *h, const struct server_shares *shares)
 {
-    struct key_figures figures = {0};
-    for (size_t i = 0; i < server->n_databases; i++) {
-        figures.n_keys += keyspace_count(server->databases[i]);
-        figures.overhead += keyspace_overhead(server->databases[i]);
-    }
-    return figures;
-}
-
-static void add_key_figures(struct host *h, size_t allocated, size_t at_start)
-{
-    struct key_figures keys = key_figures(h->loop->server);
-    size_t overhead = at_start + keys.overhead;
-    size_t data = allocated > overhead ? allocated - overhead : 0;
-    size_t since_start = allocated > at_start ? allocated - at_start : 0;
-    add_size(h, "overhead.total", overhead);
-    add_size(h, "keys.count", keys.n_keys);
-    add_size(h, "keys.bytes-per-key", keys.n_keys > 0 ? since_start / keys.n_keys : 0);
-    add_size(h, "dataset.bytes", data);
-    add_ratio(h, "dataset.percentage", data, since_start, 100);
-}
-
-static size_t client_buffers(const struct loop *loop)
-{
-    size_t bytes = 0;
-    for (const struct link *l = loop->conns.next; l != &loop->conns; l = l->next) {
-        const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        bytes += sizeof *conn + conn->in.cap + conn_queued(conn);
-    }
-    return bytes;
+    size_t n_keys = 0;
+    const struct server *server = h->loop->server;
+    for (size_t i = 0; i < server->n_databases; i++)
+        n_keys += keyspace_count(server->databases[i]);
+    add_size(h, "overhead.total", shares->overhead);
+    add_size(h, "keys.count", n_keys);
+    add_size(h, "keys.bytes-per-key", n_keys > 0 ? shares->since_start / n_keys : 0);
+    add_size(h, "dataset.bytes", shares->dataset);
+    add_ratio(h, "dataset.percentage", shares->dataset, shares->since_start, 100);
 }
 
 void memory_cmd_stats(struct cmd_call *call)
@@ -118,6 +94,7 @@ void memory_cmd_stats(struct cmd_call *call)
     struct host *h = call->host;
     const struct server *server = h->loop->server;
     struct memory_figures m = memory_measure();
+    struct server_shares shares = server_shares_of(server, m.allocated);
     size_t peak = m.allocated > server->peak_memory ? m.allocated : server->peak_memory;
     host_reply_map(h, 27);
     add_size(h, "peak.allocated", peak);
@@ -125,12 +102,12 @@ void memory_cmd_stats(struct cmd_call *call)
     add_size(h, "startup.allocated", server->startup_memory);
     add_size(h, "replication.backlog", 0);
     add_size(h, "clients.slaves", 0);
-    add_size(h, "clients.normal", client_buffers(h->loop));
+    add_size(h, "clients.normal", shares.clients);
     add_size(h, "cluster.links", 0);
     add_size(h, "aof.buffer", 0);
     add_size(h, "lua.caches", 0);
     add_size(h, "functions.caches", 0);
-    add_key_figures(h, m.allocated, server->startup_memory);
+    add_shares(h, &shares);
     add_ratio(h, "peak.percentage", m.allocated, peak, 100);
     add_size(h, "allocator.allocated", m.allocated);
     add_size(h, "allocator.active", m.active);

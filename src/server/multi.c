@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/commands.h"
 #include "server/conn.h"
@@ -60,6 +61,8 @@ bool multi_runs_at_once(const struct cmd_spec *spec)
 void multi_abort(struct conn *conn, struct host *h, const char *reason)
 {
     char text[300];
+    if (strncmp(reason, "ERR ", 4) == 0)
+        reason += 4;
     snprintf(text, sizeof text, "EXECABORT Transaction discarded because of: %s", reason);
     multi_reset(conn);
     host_reply_error(h, text);

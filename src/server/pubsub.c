@@ -163,23 +163,41 @@ static void write_text(struct yn_buf *out, const char *text)
     yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
 }
 
+static void write_message(struct yn_buf *out, int resp, const struct pubsub_topic *t,
+                          struct yn_bytes channel, struct yn_bytes message)
+{
+    static const char *const verbs[PUBSUB_KINDS] = {"message", "pmessage", "smessage"};
+    bool by_pattern = t->kind == PUBSUB_PATTERN;
+    yn_write_push(out, resp, by_pattern ? 4 : 3);
+    write_text(out, verbs[t->kind]);
+    if (by_pattern)
+        yn_write_bulk(out, t->name.bytes);
+    yn_write_bulk(out, channel);
+    yn_write_bulk(out, message);
+}
+
+/* The message is written once for each version of the protocol, and copied; if there is no
+ * memory for that, once for each subscriber. */
 static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
                         struct yn_bytes message)
 {
-    static const char *const verbs[PUBSUB_KINDS] = {"message", "pmessage", "smessage"};
+    struct yn_buf wires[2];
     const struct link *all = &t->subscriptions;
-    bool by_pattern = t->kind == PUBSUB_PATTERN;
+    yn_buf_init(&wires[0]);
+    yn_buf_init(&wires[1]);
     for (const struct link *l = all->next; l != all; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct subscription, in_topic)->conn;
-        struct yn_buf *out = conn_push(conn);
-        yn_write_push(out, conn->resp, by_pattern ? 4 : 3);
-        write_text(out, verbs[t->kind]);
-        if (by_pattern)
-            yn_write_bulk(out, t->name.bytes);
-        yn_write_bulk(out, channel);
-        yn_write_bulk(out, message);
+        struct yn_buf *out = conn_push(conn), *wire = &wires[conn->resp - 2];
+        if (t->n > 1 && wire->len == 0 && !wire->failed)
+            write_message(wire, conn->resp, t, channel, message);
+        if (t->n > 1 && !wire->failed)
+            yn_buf_append(out, wire->data, wire->len);
+        else
+            write_message(out, conn->resp, t, channel, message);
         conn_pushed(conn);
     }
+    yn_buf_clear(&wires[0]);
+    yn_buf_clear(&wires[1]);
 }
 
 size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,

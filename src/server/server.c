@@ -15,6 +15,7 @@
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/databases.h"
+#include "server/dispatch.h"
 #include "server/log.h"
 #include "server/memory.h"
 
@@ -33,15 +34,30 @@
 
 /* ---- start ---- */
 
-static bool fill_random(struct server *server)
+static bool make_id(char id[SERVER_RUN_ID_LEN + 1])
 {
     unsigned char bytes[SERVER_RUN_ID_LEN / 2];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes ||
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+void server_change_replication_id(struct server *server)
+{
+    memcpy(server->old_replication_id, server->replication_id,
+           sizeof server->old_replication_id);
+    make_id(server->replication_id);
+}
+
+static bool fill_random(struct server *server)
+{
+    if (!make_id(server->run_id) || !make_id(server->replication_id) ||
         getrandom(&server->hash_seed, sizeof server->hash_seed, 0) !=
             (ssize_t)sizeof server->hash_seed)
         return false;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(server->run_id + 2 * i, 3, "%02x", bytes[i]);
+    memset(server->old_replication_id, '0', SERVER_RUN_ID_LEN);
     if (server->hash_seed == 0)
         server->hash_seed = 1;
     return true;
@@ -97,9 +113,25 @@ static bool clean(struct server *server)
     return databases_clean(server, loop_update_mono(&server->loop) + CLEAN_BUDGET_NS);
 }
 
+/* The same, counted. */
+static bool clean_counted(struct server *server)
+{
+    struct loop *loop = &server->loop;
+    uint64_t began_ns = loop_update_mono(loop);
+    bool is_done = clean(server);
+    uint64_t duration_ns = loop_update_mono(loop) - began_ns;
+    int64_t threshold_ms = server->config.latency_monitor_threshold_ms;
+    server->expire_ns += duration_ns;
+    server->expire_cuts += !is_done;
+    if (threshold_ms > 0 && duration_ns / 1000000 >= (uint64_t)threshold_ms)
+        latency_add(&server->latency, LATENCY_EXPIRE_CYCLE, loop_now_ms(loop) / 1000,
+                    duration_ns / 1000000);
+    return is_done;
+}
+
 static void on_clean_timer(uv_timer_t *timer)
 {
-    if (clean(timer->data))
+    if (clean_counted(timer->data))
         uv_timer_stop(timer);
 }
 
@@ -129,6 +161,22 @@ static bool note_memory(struct server *server, size_t used)
     return server->is_over_memory;
 }
 
+struct server_shares server_shares_of(const struct server *server, size_t allocated)
+{
+    struct server_shares shares = {.clients = 0};
+    const struct link *conns = &server->loop.conns;
+    for (const struct link *l = conns->next; l != conns; l = l->next)
+        shares.clients += conn_memory(LIST_ITEM(l, struct conn, in_conns));
+    shares.overhead = server->startup_memory + shares.clients;
+    for (size_t i = 0; i < server->n_databases; i++)
+        shares.overhead += keyspace_overhead(server->databases[i]);
+    if (allocated > shares.overhead)
+        shares.dataset = allocated - shares.overhead;
+    if (allocated > server->startup_memory)
+        shares.since_start = allocated - server->startup_memory;
+    return shares;
+}
+
 bool server_check_memory(struct server *server)
 {
     if (!note_memory(server, memory_allocated()))
@@ -152,7 +200,7 @@ static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
     loop_update_clock(&server->loop);
-    if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean(server))
+    if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean_counted(server))
         uv_timer_start(&server->clean_timer, on_clean_timer, CLEAN_PAUSE_MS,
                        CLEAN_PAUSE_MS);
     loop_visit_conns(&server->loop, server->config.hz);
@@ -178,6 +226,7 @@ void server_apply_config(struct server *server)
         start_cron(server);
     if (server->maxclients_asked != server->config.maxclients)
         fit_maxclients(server);
+    dispatch_configure(&server->loop);
     server_check_memory(server);
 }
 
@@ -198,6 +247,7 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->cron);
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
+    close_handle((uv_handle_t *)&server->pause.timer);
     close_handle((uv_handle_t *)&server->wait_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
@@ -256,7 +306,9 @@ static void start_handles(struct server *server)
     uv_timer_init(uv, &server->cron);
     uv_timer_init(uv, &server->clean_timer);
     uv_timer_init(uv, &server->stop_timer);
+    pause_init(&server->pause, uv);
     server->cron.data = server->clean_timer.data = server->stop_timer.data = server;
+    server->pause.timer.data = server;
     for (size_t i = 0; i < 2; i++) {
         uv_signal_init(uv, &server->signals[i]);
         server->signals[i].data = server;
@@ -267,7 +319,8 @@ static void start_handles(struct server *server)
 static bool register_own(void)
 {
     return cmd_register(connection_table) && cmd_register(server_table) &&
-           cmd_register(pubsub_table) && cmd_register(transaction_table);
+           cmd_register(pubsub_table) && cmd_register(transaction_table) &&
+           cmd_register(inspect_table);
 }
 
 bool server_init(struct server *server, struct config *config)
@@ -277,6 +330,8 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->zset_options = (struct yn_options){.allocator = NULL};
+    list_init(&server->monitors);
+    slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
         !databases_create(server) || !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
@@ -312,6 +367,7 @@ void server_clear(struct server *server)
     if (server->has_pidfile)
         unlink(server->config.pidfile);
     pubsub_clear(&server->pubsub);
+    slowlog_clear(&server->slowlog);
     tracking_clear(&server->tracking);
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);

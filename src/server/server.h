@@ -12,10 +12,13 @@
 #include "server/blocked.h"
 #include "server/config.h"
 #include "server/keyspace.h"
+#include "server/latency.h"
 #include "server/listener.h"
 #include "server/loop.h"
+#include "server/pause.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
+#include "server/slowlog.h"
 #include "server/tracking.h"
 #include "server/watch.h"
 
@@ -27,8 +30,10 @@
 
 struct server {
     struct config config;
-    char config_file[512]; /* absolute path, "" when there is none */
+    char config_file[4096]; /* absolute path, "" when there is none */
     char run_id[SERVER_RUN_ID_LEN + 1];
+    char replication_id[SERVER_RUN_ID_LEN + 1];
+    char old_replication_id[SERVER_RUN_ID_LEN + 1]; /* from before it was changed */
     uint64_t hash_seed;
     struct yn_options zset_options;
 
@@ -37,6 +42,10 @@ struct server {
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
     struct pubsub pubsub;
+    struct link monitors; /* connections */
+    struct pause pause;
+    struct slowlog slowlog;
+    struct latency latency;
     struct tracking tracking;
     struct watches watches;
     struct blocked blocked;
@@ -57,6 +66,8 @@ struct server {
     bool active_expire;
     size_t startup_memory; /* when nothing was in it */
     size_t peak_memory;
+    uint64_t expire_ns;   /* spent on the removal of expired keys */
+    uint64_t expire_cuts; /* how often that took longer than it may at once */
 
     uv_timer_t cron;
     uv_timer_t clean_timer; /* runs while there is more to clean than one slice does */
@@ -80,12 +91,24 @@ bool server_init(struct server *server, struct config *config);
 void server_run(struct server *server);
 void server_clear(struct server *server);
 
+/* Gives the server another replication id, and keeps the one before. */
+void server_change_replication_id(struct server *server);
+
 /* Begins to stop: no new connections, replies under way are finished within about a
  * second. */
 void server_stop(struct server *server);
 
 /* Acts on options that CONFIG SET changed. */
 void server_apply_config(struct server *server);
+/* What allocated memory is for, in bytes. */
+struct server_shares {
+    size_t clients;     /* connections and their buffers */
+    size_t overhead;    /* the server itself, its clients, and the places of keys */
+    size_t dataset;     /* the rest */
+    size_t since_start; /* what was taken since the server was ready */
+};
+struct server_shares server_shares_of(const struct server *server, size_t allocated);
+
 /* Measures memory against maxmemory again; when it is over, waits for what is being
  * freed. Returns true when it still is. */
 bool server_check_memory(struct server *server);

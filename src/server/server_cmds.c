@@ -118,66 +118,6 @@ void server_lastsave(struct cmd_call *call)
     host_reply_integer(call->host, call->host->loop->server->started_ms / 1000);
 }
 
-/* ---- DEBUG ---- */
-
-static bool debug_allowed_or_reply(struct cmd_call *call)
-{
-    const struct host *h = call->host;
-    int64_t mode = h->loop->server->config.enable_debug_command;
-    if (mode == CONFIG_DEBUG_YES || (mode == CONFIG_DEBUG_LOCAL && h->conn->is_local))
-        return true;
-    host_reply_error(
-        call->host,
-        "ERR DEBUG command not allowed. If the enable-debug-command option is "
-        "set to \"local\", you can run it from a local connection, otherwise you "
-        "need to set this option in the configuration file, and then restart the "
-        "server.");
-    return false;
-}
-
-/* Sleeps with the whole server, which is the point of it. */
-static void debug_sleep(struct cmd_call *call)
-{
-    double seconds;
-    if (!yn_num_parse_double(call->argv[2], &seconds) || !(seconds >= 0) ||
-        seconds > 86400) {
-        host_reply_error(call->host, CMD_ERR_FLOAT);
-        return;
-    }
-    struct timespec left = {.tv_sec = (time_t)seconds,
-                            .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&left, NULL);
-    host_reply_status(call->host, "OK");
-}
-
-void server_debug(struct cmd_call *call)
-{
-    static const char *const help[] = {
-        "DEBUG <subcommand> [<arg> ...]. Subcommands are:",
-        "SLEEP <seconds>",
-        "    Let the whole server sleep.",
-        "SET-ACTIVE-EXPIRE <0|1>",
-        "    Stop or start the removal of expired keys that nobody touches.",
-        "HELP",
-        "    Print this help.",
-        NULL,
-    };
-    if (!debug_allowed_or_reply(call))
-        return;
-    struct server *server = call->host->loop->server;
-    if (call->argc == 3 && cmd_word_is(call->argv[1], "sleep")) {
-        debug_sleep(call);
-    } else if (call->argc == 3 && cmd_word_is(call->argv[1], "set-active-expire")) {
-        server->active_expire = !cmd_word_is(call->argv[2], "0");
-        host_reply_status(call->host, "OK");
-    } else if (call->argc == 2 && cmd_word_is(call->argv[1], "help")) {
-        server_reply_help(call, help);
-    } else {
-        server_reply_subcommand_error(call, "ERR unknown subcommand or wrong number of "
-                                            "arguments for '%.*s'. Try DEBUG HELP.");
-    }
-}
-
 /* ---- SHUTDOWN ---- */
 
 void server_shutdown(struct cmd_call *call)

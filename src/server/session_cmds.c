@@ -42,6 +42,7 @@ static bool login_or_reply(struct cmd_call *call, struct yn_bytes user,
         conn->is_authenticated = true;
         return true;
     }
+    conn->loop->stats.denied_logins++;
     log_verbose("client %s: wrong user name or password", conn->address);
     host_reply_error(call->host, ERR_WRONGPASS);
     return false;

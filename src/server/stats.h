@@ -6,6 +6,7 @@
 #define STATS_H
 
 #include "cmd/cmd.h"
+#include "core/histogram.h"
 
 /* Per command. */
 struct stats_command {
@@ -14,6 +15,7 @@ struct stats_command {
     uint64_t rejected; /* refused before it ran: arity, authentication, memory */
     uint64_t failed;   /* ran and answered with an error */
     uint64_t time_ns;
+    struct yn_histogram *latency_ns; /* of its calls; NULL: none was counted */
 };
 
 /* Per error code ("ERR", "WRONGTYPE"). */
@@ -24,7 +26,7 @@ struct stats_error {
 };
 
 #define STATS_COMMAND_SLOTS \
-    512 /* a power of two, at least twice the number of commands */
+    1024 /* a power of two, at least twice the number of commands */
 #define STATS_ERRORS 64
 
 struct stats {
@@ -37,10 +39,15 @@ struct stats {
     uint64_t searches, search_leaves, search_tested, search_hits; /* yn_search_work */
     uint64_t changes;                                             /* of keys */
     uint64_t errors;
+    uint64_t query_limit_kills, output_limit_kills; /* connections */
+    uint64_t denied_logins;
     struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
     struct stats_error error[STATS_ERRORS];
     size_t n_errors;
 };
+
+void stats_init(struct stats *stats);
+void stats_clear(struct stats *stats);
 
 /* Where the search for a command's counters begins. Specs lie in tables, some 100 bytes
  * apart: a product spreads them. */
@@ -61,8 +68,15 @@ static inline struct stats_command *stats_command_of(struct stats *stats,
     struct stats_command *c = &stats->command[stats_slot_of(spec)];
     return c->spec == spec ? c : stats_command_take(stats, spec);
 }
+/* The same if it has been counted, else NULL. */
+const struct stats_command *stats_find_command(const struct stats *stats,
+                                               const struct cmd_spec *spec);
+/* Counts n calls that took so long each in the command's histogram. Without memory for
+ * one they are not counted. */
+void stats_count_latency(struct stats_command *command, uint64_t duration_ns, uint64_t n);
 /* Counts an error reply: text begins with its code. */
 void stats_count_error(struct stats *stats, struct yn_bytes text);
+/* Sets all to zero. */
 void stats_reset(struct stats *stats);
 
 #endif

@@ -6,7 +6,9 @@
  * have changed since the last broadcast.
  *
  * A tracker outlives its connection as long as keys name it, so that closing a connection
- * costs nothing for each key that it has read; its conn is NULL then.
+ * costs nothing for each key that it has read; its conn is NULL then. When a client turns
+ * tracking off, its tracker stays aside: turned on again, the client hears of the keys that
+ * it has read before, as it does from Redis.
  */
 #include "server/tracking.h"
 
@@ -18,7 +20,8 @@
 #include "server/conn.h"
 
 struct tracker {
-    struct conn *conn; /* NULL: tracking has ended */
+    struct conn *conn; /* NULL: it is gone */
+    bool is_on;
     size_t n_refs;     /* the connection, and keys that name it */
     unsigned flags;
     bool is_caching; /* CLIENT CACHING stands before the present command */
@@ -53,7 +56,7 @@ struct prefix_client {
 /* A key that was changed since the last broadcast. */
 struct change {
     struct name name; /* in prefix->changed */
-    uint64_t by;      /* number of the client that changed it first; 0: the server */
+    uint64_t by;      /* number of the client that changed it; 0: several, or the server */
     char text[];
 };
 
@@ -115,8 +118,8 @@ static void tell(struct tracker *tracker, const struct yn_buf *keys)
         tell_broken(tracker);
         return;
     }
-    bool is_channel = to->resp == 2 && to != tracker->conn;
-    if (to->resp == 2 && !(is_channel && conn_n_subscriptions(to) > 0))
+    bool is_channel = to->resp == 2;
+    if (is_channel && (tracker->redirect_id == 0 || conn_n_subscriptions(to) == 0))
         return;
     struct yn_buf *out = conn_push(to);
     yn_write_push(out, to->resp, is_channel ? 3 : 2);
@@ -161,7 +164,7 @@ static void key_is_stale(struct tracking *tracking, struct key *key,
         struct tracker *tracker = key->trackers[i];
         bool is_own = tracker->conn == by && (tracker->flags & TRACKING_NOLOOP) != 0;
         /* who has turned to BCAST meanwhile hears of it that way */
-        if (tracker->conn != NULL && !is_own && (tracker->flags & TRACKING_BCAST) == 0)
+        if (tracker->is_on && !is_own && (tracker->flags & TRACKING_BCAST) == 0)
             tell(tracker, &keys);
     }
     yn_buf_clear(&keys);
@@ -182,9 +185,27 @@ static size_t place_of(const struct key *key, const struct tracker *tracker)
     return low;
 }
 
-static bool key_has_room(struct key *key)
+/* Drops the trackers of connections that are gone: of a key that is read by one client
+ * after the other, and never changed, there would be ever more. */
+static void key_drop_gone(struct tracking *tracking, struct key *key)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < key->n; i++) {
+        if (key->trackers[i]->conn != NULL)
+            key->trackers[n++] = key->trackers[i];
+        else
+            drop_ref(key->trackers[i]);
+    }
+    tracking->n_items -= key->n - n;
+    key->n = n;
+}
+
+static bool key_has_room(struct tracking *tracking, struct key *key)
 {
     if (key->n < key->cap)
+        return true;
+    key_drop_gone(tracking, key);
+    if (key->n < key->cap - key->cap / 4)
         return true;
     size_t cap = key->cap == 0 ? 1 : 2 * key->cap;
     struct tracker **trackers = realloc(key->trackers, cap * sizeof(struct tracker *));
@@ -192,6 +213,23 @@ static bool key_has_room(struct key *key)
         return false;
     key->trackers = trackers;
     key->cap = cap;
+    return true;
+}
+
+static bool key_add(struct tracking *tracking, struct key *key, struct tracker *tracker)
+{
+    size_t at = place_of(key, tracker);
+    if (at < key->n && key->trackers[at] == tracker)
+        return true;
+    if (!key_has_room(tracking, key))
+        return false;
+    at = place_of(key, tracker);
+    memmove(key->trackers + at + 1, key->trackers + at,
+            (key->n - at) * sizeof(struct tracker *));
+    key->trackers[at] = tracker;
+    key->n++;
+    tracking->n_items++;
+    tracker->n_refs++;
     return true;
 }
 
@@ -209,20 +247,7 @@ void tracking_note_read(struct tracking *tracking, struct tracker *tracker,
 {
     struct name *found = names_find(&tracking->keys, 0, name);
     struct key *key = found != NULL ? KEY_OF(found) : key_new(tracking, name);
-    bool is_noted = false;
-    if (key != NULL && key_has_room(key)) {
-        size_t at = place_of(key, tracker);
-        is_noted = true;
-        if (at == key->n || key->trackers[at] != tracker) {
-            memmove(key->trackers + at + 1, key->trackers + at,
-                    (key->n - at) * sizeof(struct tracker *));
-            key->trackers[at] = tracker;
-            key->n++;
-            tracking->n_items++;
-            tracker->n_refs++;
-        }
-    }
-    if (!is_noted) { /* out of memory: the client must not keep what it has read */
+    if (key == NULL || !key_add(tracking, key, tracker)) { /* out of memory: the client must not keep what it has read */
         if (key != NULL)
             key_is_stale(tracking, key, NULL);
         tell(tracker, NULL);
@@ -331,13 +356,17 @@ static void shorten_prefixes(struct tracking *tracking, struct tracker *tracker,
 
 static struct tracker *tracker_new(struct tracking *tracking, struct conn *conn)
 {
-    struct tracker *tracker = calloc(1, sizeof *tracker);
-    if (tracker == NULL)
+    struct tracker *tracker = conn->tracking.former;
+    if (tracker == NULL && (tracker = calloc(1, sizeof *tracker)) == NULL)
         return NULL;
-    tracker->conn = conn;
-    tracker->n_refs = 1;
-    list_init(&tracker->in_redirected);
-    list_init(&tracker->prefixes);
+    if (conn->tracking.former == NULL) {
+        tracker->conn = conn;
+        tracker->n_refs = 1;
+        list_init(&tracker->in_redirected);
+        list_init(&tracker->prefixes);
+    }
+    tracker->is_on = true;
+    conn->tracking.former = NULL;
     list_append(&tracking->trackers, &tracker->in_trackers);
     tracking->n_trackers++;
     conn->tracking.tracker = tracker;
@@ -383,15 +412,20 @@ void tracking_stop(struct tracking *tracking, struct conn *conn)
     list_remove(&tracker->in_redirected);
     list_remove(&tracker->in_trackers);
     tracking->n_trackers--;
+    tracker->is_on = tracker->is_caching = false;
     conn->tracking.tracker = NULL;
-    tracker->conn = NULL;
-    drop_ref(tracker);
+    conn->tracking.former = tracker;
 }
 
 void tracking_forget(struct tracking *tracking, struct conn *conn)
 {
     struct link *all = &conn->tracking.redirected;
     tracking_stop(tracking, conn);
+    if (conn->tracking.former != NULL) {
+        conn->tracking.former->conn = NULL;
+        drop_ref(conn->tracking.former);
+        conn->tracking.former = NULL;
+    }
     while (!list_is_empty(all)) {
         struct tracker *tracker = LIST_ITEM(all->next, struct tracker, in_redirected);
         tracker->redirect = NULL;
@@ -456,8 +490,13 @@ static bool starts_with(struct yn_bytes text, struct yn_bytes prefix)
 static void prefix_note_change(struct tracking *tracking, struct prefix *prefix,
                                struct yn_bytes key, const struct conn *by)
 {
-    if (names_find(&prefix->changed, 0, key) != NULL)
+    uint64_t by_id = by != NULL ? by->id : 0;
+    struct name *name = names_find(&prefix->changed, 0, key);
+    if (name != NULL) {
+        if (CHANGE_OF(name)->by != by_id)
+            CHANGE_OF(name)->by = 0;
         return;
+    }
     struct change *change = NEW_NAMED(struct change, key);
     if (change == NULL || !names_add(&prefix->changed, &change->name)) {
         free(change); /* out of memory: every copy may be stale */
@@ -466,7 +505,7 @@ static void prefix_note_change(struct tracking *tracking, struct prefix *prefix,
             tell(LIST_ITEM(l, struct prefix_client, in_prefix)->tracker, NULL);
         return;
     }
-    change->by = by != NULL ? by->id : 0;
+    change->by = by_id;
     if (list_is_empty(&prefix->in_changed))
         list_append(&tracking->changed, &prefix->in_changed);
 }

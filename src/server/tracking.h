@@ -40,6 +40,7 @@ struct tracking {
 /* One client's side: all zero, but for `redirected`, while tracking is off. */
 struct tracking_client {
     struct tracker *tracker; /* NULL: off */
+    struct tracker *former;  /* while it is off; NULL: it was never on */
     struct link redirected;  /* trackers whose messages go to this connection */
 };
 
@@ -60,7 +61,8 @@ struct tracking_options {
  * that are there. Returns false, nothing changed, when out of memory. */
 bool tracking_start(struct tracking *tracking, struct conn *conn,
                     const struct tracking_options *options);
-/* Turns it off. */
+/* Turns it off. Keys that the client has read are still known when it is turned on again.
+ */
 void tracking_stop(struct tracking *tracking, struct conn *conn);
 /* The connection closes: stops, and messages to it go nowhere from now on. */
 void tracking_forget(struct tracking *tracking, struct conn *conn);

@@ -110,14 +110,15 @@ static bool overlap(struct yn_bytes a, struct yn_bytes b)
 
 struct overlap_search {
     struct yn_bytes prefix;
-    struct yn_bytes found;
+    struct yn_bytes found; /* the first in the order of the bytes */
     bool has_found;
 };
 
 static void look_for_overlap(void *ctx, struct yn_bytes prefix)
 {
     struct overlap_search *search = ctx;
-    if (!search->has_found && overlap(search->prefix, prefix)) {
+    if (overlap(search->prefix, prefix) &&
+        (!search->has_found || yn_bytes_compare(prefix, search->found) < 0)) {
         search->found = prefix;
         search->has_found = true;
     }

@@ -59,7 +59,7 @@ struct worker {
     char *input;
     uint64_t bytes_in, bytes_out, last_ns;
     double cpu_s;
-    struct bench_histogram latency_ns;
+    struct yn_histogram latency_ns;
     atomic_ullong shown_replies, shown_bytes; /* for the progress report */
     char failure[256];
 };
@@ -165,7 +165,7 @@ static void read_in(struct worker *worker, struct connection *connection)
     }
     if (n == 0)
         return;
-    bench_histogram_add(&worker->latency_ns, now - connection->sent_ns, n);
+    yn_histogram_add(&worker->latency_ns, now - connection->sent_ns, n);
     atomic_store_explicit(&worker->shown_replies, worker->latency_ns.n,
                           memory_order_relaxed);
     worker->last_ns = now;
@@ -293,7 +293,7 @@ static void add_up(const struct worker *worker, struct bench_load_result *result
     result->own_cpu_s += worker->cpu_s;
     result->bytes_in += worker->bytes_in;
     result->bytes_out += worker->bytes_out;
-    bench_histogram_merge(&result->latency_ns, &worker->latency_ns);
+    yn_histogram_merge(&result->latency_ns, &worker->latency_ns);
     if (worker->last_ns > *last_ns)
         *last_ns = worker->last_ns;
     if (worker->failure[0] != '\0' && result->failure[0] == '\0')

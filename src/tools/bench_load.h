@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "tools/bench_histogram.h"
+#include "core/histogram.h"
 #include "tools/bench_scan.h"
 #include "tools/bench_template.h"
 #include "tools/cli_options.h"
@@ -41,7 +41,7 @@ struct bench_load_result {
     uint64_t bytes_in, bytes_out;
     double elapsed_s; /* from the first request to the last reply */
     double own_cpu_s; /* processor time of the generator itself */
-    struct bench_histogram latency_ns;
+    struct yn_histogram latency_ns;
     char first_error[BENCH_SCAN_TEXT_MAX];
     char failure[256]; /* why the run failed, or "" */
 };

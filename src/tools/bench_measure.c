@@ -87,7 +87,7 @@ static void note_figures(struct bench_side *side, const struct bench_load_result
     bench_stats_add(&side->user_us, user_us);
     bench_stats_add(&side->system_us, system_us);
     bench_stats_add(&side->own_cpu_us, load->own_cpu_s * 1e6 / n);
-    bench_histogram_merge(&side->latency_ns, &load->latency_ns);
+    yn_histogram_merge(&side->latency_ns, &load->latency_ns);
     side->n_requests += load->n_replies;
     side->bytes_per_reply = (double)load->bytes_in / n;
 }

@@ -129,7 +129,7 @@ static double deviation_percent(const struct bench_stats *stats)
 
 static double p99_ms(const struct bench_side *side)
 {
-    return bench_histogram_quantile(&side->latency_ns, 0.99) * 1e-6;
+    return yn_histogram_quantile(&side->latency_ns, 0.99) * 1e-6;
 }
 
 static const char *outcome_name(enum bench_outcome outcome)
@@ -355,7 +355,7 @@ static void write_stats(const char *name, const struct bench_stats *stats, FILE 
 
 static void write_side(const struct bench_side *side, FILE *out)
 {
-    const struct bench_histogram *h = &side->latency_ns;
+    const struct yn_histogram *h = &side->latency_ns;
     fputs("{", out);
     write_stats("rate", &side->rate, out);
     write_stats("cpu_us", &side->cpu_us, out);
@@ -366,10 +366,9 @@ static void write_side(const struct bench_side *side, FILE *out)
         out,
         "\"latency_us\": {\"average\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p99.9\": "
         "%.3f, \"max\": %.3f}, \"requests\": %" PRIu64 ", \"bytes_per_reply\": %.1f}",
-        bench_histogram_mean(h) * 1e-3, bench_histogram_quantile(h, 0.5) * 1e-3,
-        bench_histogram_quantile(h, 0.99) * 1e-3,
-        bench_histogram_quantile(h, 0.999) * 1e-3, (double)h->max * 1e-3,
-        side->n_requests, side->bytes_per_reply);
+        yn_histogram_mean(h) * 1e-3, yn_histogram_quantile(h, 0.5) * 1e-3,
+        yn_histogram_quantile(h, 0.99) * 1e-3, yn_histogram_quantile(h, 0.999) * 1e-3,
+        (double)h->max * 1e-3, side->n_requests, side->bytes_per_reply);
 }
 
 static void write_known(const char *name, double value, FILE *out)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tools/bench_histogram.h"
+#include "core/histogram.h"
 #include "tools/bench_rows.h"
 #include "tools/bench_stats.h"
 
@@ -18,7 +18,7 @@ struct bench_side {
     struct bench_stats cpu_us; /* server CPU a request (load: a point) */
     struct bench_stats user_us, system_us;
     struct bench_stats own_cpu_us; /* of the generator */
-    struct bench_histogram latency_ns;
+    struct yn_histogram latency_ns;
     uint64_t n_requests;
     double bytes_per_reply;
     double counted_bytes; /* load: memory a point by the server's own count, or 0 */

@@ -129,7 +129,7 @@ static bool fill_rings(struct bench_ring *rings, const struct run *run,
 static void print_text(const struct bench_load_result *r,
                        const struct bench_cpu_time *cpu, const char *cpu_source)
 {
-    const struct bench_histogram *h = &r->latency_ns;
+    const struct yn_histogram *h = &r->latency_ns;
     char count[CLI_PROGRESS_COUNT_MAX], rate[CLI_PROGRESS_COUNT_MAX];
     double n = (double)r->n_replies;
     printf("requests     %s in %.2f s\n", cli_progress_count(r->n_replies, count),
@@ -140,9 +140,9 @@ static void print_text(const struct bench_load_result *r,
            (double)r->bytes_in / 1000 / r->elapsed_s, (double)r->bytes_in / n,
            (double)r->bytes_out / 1000 / r->elapsed_s);
     printf("latency      average %.3f ms, p50 %.3f, p99 %.3f, p99.9 %.3f, max %.3f\n",
-           bench_histogram_mean(h) * 1e-6, bench_histogram_quantile(h, 0.5) * 1e-6,
-           bench_histogram_quantile(h, 0.99) * 1e-6,
-           bench_histogram_quantile(h, 0.999) * 1e-6, (double)h->max * 1e-6);
+           yn_histogram_mean(h) * 1e-6, yn_histogram_quantile(h, 0.5) * 1e-6,
+           yn_histogram_quantile(h, 0.99) * 1e-6, yn_histogram_quantile(h, 0.999) * 1e-6,
+           (double)h->max * 1e-6);
     if (cpu != NULL)
         printf("server CPU   %.3f us a request (%.3f user, %.3f system), from %s\n",
                (cpu->user_s + cpu->system_s) * 1e6 / n, cpu->user_s * 1e6 / n,
@@ -161,7 +161,7 @@ static void print_text(const struct bench_load_result *r,
 static void print_json(const struct bench_load_result *r,
                        const struct bench_cpu_time *cpu)
 {
-    const struct bench_histogram *h = &r->latency_ns;
+    const struct yn_histogram *h = &r->latency_ns;
     double n = (double)r->n_replies;
     printf("{\"requests\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"nulls\": %" PRIu64
            ", \"empty\": %" PRIu64 ", \"seconds\": %.6f, \"requests_per_second\": %.3f, "
@@ -171,9 +171,9 @@ static void print_json(const struct bench_load_result *r,
            (double)r->bytes_in / n);
     printf("\"latency_us\": {\"average\": %.3f, \"p50\": %.3f, \"p99\": %.3f, "
            "\"p99.9\": %.3f, \"max\": %.3f}",
-           bench_histogram_mean(h) * 1e-3, bench_histogram_quantile(h, 0.5) * 1e-3,
-           bench_histogram_quantile(h, 0.99) * 1e-3,
-           bench_histogram_quantile(h, 0.999) * 1e-3, (double)h->max * 1e-3);
+           yn_histogram_mean(h) * 1e-3, yn_histogram_quantile(h, 0.5) * 1e-3,
+           yn_histogram_quantile(h, 0.99) * 1e-3, yn_histogram_quantile(h, 0.999) * 1e-3,
+           (double)h->max * 1e-3);
     printf(", \"own_cpu_us\": %.4f", r->own_cpu_s * 1e6 / n);
     if (cpu != NULL)
         printf(", \"server_cpu_us\": {\"user\": %.4f, \"system\": %.4f, \"total\": %.4f}",

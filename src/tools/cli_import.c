@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/num.h"
+#include "resp/quote.h"
 #include "tools/cli_csv.h"
 #include "tools/cli_link.h"
 #include "tools/cli_print.h"
@@ -282,8 +283,8 @@ static void reject(struct import *import, uint64_t line, const char *reason,
         struct yn_buf text;
         yn_buf_init(&text);
         bool is_long = value->len > SHOWN_LEN_MAX;
-        cli_print_quoted(
-            &text, (struct yn_bytes){value->data, is_long ? SHOWN_LEN_MAX : value->len});
+        yn_quote(&text,
+                 (struct yn_bytes){value->data, is_long ? SHOWN_LEN_MAX : value->len});
         fprintf(stderr, ": %.*s%s", (int)text.len, text.data, is_long ? "..." : "");
         yn_buf_clear(&text);
     }
@@ -394,9 +395,9 @@ static bool fail_without_column(struct import *import, int column,
     for (size_t i = 0; i < row->n_fields && i < 30; i++) {
         struct yn_bytes name = row->fields[i];
         cli_print_text(&text, i > 0 ? ", " : " ");
-        cli_print_quoted(&text, (struct yn_bytes){name.data, name.len < SHOWN_LEN_MAX
-                                                                 ? name.len
-                                                                 : SHOWN_LEN_MAX});
+        yn_quote(&text,
+                 (struct yn_bytes){name.data,
+                                   name.len < SHOWN_LEN_MAX ? name.len : SHOWN_LEN_MAX});
     }
     if (row->n_fields == 1)
         cli_print_text(&text, " (if fields are not separated by commas, say how with "

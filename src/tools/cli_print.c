@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "resp/quote.h"
+
 void cli_print_bytes(struct yn_buf *out, struct yn_bytes bytes)
 {
     char *to = yn_buf_reserve(out, bytes.len);
@@ -25,30 +27,6 @@ static void print_integer(struct yn_buf *out, int64_t value)
 }
 
 /* ---- for people --------------------------------------------------------- */
-
-/* One byte inside quotes: as itself, as a letter escape, or as \xHH. */
-static void print_quoted_byte(struct yn_buf *out, unsigned char byte)
-{
-    static const char escaped[] = "\"\\\n\r\t\a\b";
-    static const char letters[] = "\"\\nrtab";
-    char text[8];
-    const char *at = byte != 0 ? strchr(escaped, byte) : NULL;
-    if (at != NULL)
-        snprintf(text, sizeof text, "\\%c", letters[at - escaped]);
-    else if (byte >= 0x20 && byte < 0x7f)
-        snprintf(text, sizeof text, "%c", byte);
-    else
-        snprintf(text, sizeof text, "\\x%02x", byte);
-    cli_print_text(out, text);
-}
-
-void cli_print_quoted(struct yn_buf *out, struct yn_bytes bytes)
-{
-    cli_print_text(out, "\"");
-    for (size_t i = 0; i < bytes.len; i++)
-        print_quoted_byte(out, (unsigned char)bytes.data[i]);
-    cli_print_text(out, "\"");
-}
 
 static void print_value(struct yn_buf *out, const struct yn_reply *reply, size_t indent);
 
@@ -143,7 +121,7 @@ static void print_value(struct yn_buf *out, const struct yn_reply *reply, size_t
         cli_print_text(out, "\n");
         break;
     case YN_REPLY_BULK:
-        cli_print_quoted(out, reply->text);
+        yn_quote(out, reply->text);
         cli_print_text(out, "\n");
         break;
     case YN_REPLY_NULL:

@@ -12,9 +12,6 @@ void cli_print_pretty(struct yn_buf *out, const struct yn_reply *reply);
 /* For programs: bytes as they are, one element a line. No line feed at the end. */
 void cli_print_raw(struct yn_buf *out, const struct yn_reply *reply);
 
-/* Appends bytes in double quotes, with escapes for all that is not printable ASCII. */
-void cli_print_quoted(struct yn_buf *out, struct yn_bytes bytes);
-
 /* Appends bytes, or a C string. */
 void cli_print_bytes(struct yn_buf *out, struct yn_bytes bytes);
 void cli_print_text(struct yn_buf *out, const char *text);

@@ -72,7 +72,6 @@ static void test_registry(void **state)
         assert_non_null(spec->complexity);
         assert_non_null(spec->group);
         assert_non_null(spec->since);
-        assert_true(spec->args_text != NULL || spec->run == NULL);
         assert_true((spec->keys == CMD_KEYS_NONE) == (spec->key_specs == NULL));
     }
     assert_non_null(cmd_find(bytes_of("GeoSearchStore")));

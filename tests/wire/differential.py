@@ -9,7 +9,10 @@ FOLDER = pathlib.Path(__file__).parent
 
 
 class Failure(AssertionError):
-    """A difference that nothing allows."""
+    """A difference that nothing allows. `name`: of the command that showed it; `at`: the
+    number of its step."""
+
+    name = at = None
 
 
 def first_seed():

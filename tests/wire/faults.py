@@ -75,9 +75,12 @@ def open_bounds_are_closed(words):
 
 def last_member_is_left(words, raw):
     """ZRANGE loses the last element of long replies."""
-    if words[0].upper() == b"ZRANGE" and raw.startswith(b"*120\r\n"):
-        return b"*119\r\n" + raw[6:].rpartition(b"$")[0]
-    return raw
+    if words[0].upper() != b"ZRANGE" or b"*2\r\n" in raw:
+        return raw
+    count = re.match(rb"\*(\d\d\d)\r\n", raw)
+    if count is None:
+        return raw
+    return b"*%d%s" % (int(count[1]) - 1, raw[4:].rpartition(b"$")[0])
 
 
 def watch_sees_nothing(words):
@@ -90,7 +93,8 @@ def forgets_expiry(words):
 
 
 def counts_far_too_high(words):
-    return words[:-1] + [b"1000"] if words[0].upper() == b"ZPOPMIN" and len(words) == 3 else words
+    is_count = words[0].upper() == b"ZPOPMIN" and len(words) == 3
+    return words[:-1] + [b"1000"] if is_count else words
 
 
 def stays_in_database(words):

@@ -809,7 +809,10 @@ def test_differences_name_their_tests():
                 path,
                 name,
             )
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    # The table of the random test is shown by that test, as it says above the table.
+    head, _, tail = text.partition("## What the random test lets pass")
+    tail = tail.partition("\n## ")[2]
+    rows = [line for line in (head + tail).splitlines() if line.startswith("| ")]
     assert len(rows) > 20
     for row in rows:
         last = row.rstrip(" |").rpartition("|")[2]

@@ -314,9 +314,8 @@ class Words:
         if form < 0.9:
             return self.rng.choice([b"0", b"-1", b"-1000", b"-9223372036854775808"])
         if form < 0.95:
-            return self.rng.choice(
-                [b"9223372036854775807", b"9223372036854775", b"9223372036854776"]
-            )
+            limit = b"%d" % (INT64_MAX // 1000 - self.relative_s() * ms)
+            return self.rng.choice([b"9223372036854775807", limit])
         return self.rng.choice(NO_INTEGERS)
 
     def absolute(self, ms):

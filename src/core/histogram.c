@@ -1,16 +1,16 @@
-#include "tools/bench_histogram.h"
+#include "core/histogram.h"
 
 #include <math.h>
 #include <string.h>
 
-void bench_histogram_clear(struct bench_histogram *h)
+void yn_histogram_clear(struct yn_histogram *h)
 {
     memset(h, 0, sizeof *h);
 }
 
-void bench_histogram_merge(struct bench_histogram *to, const struct bench_histogram *from)
+void yn_histogram_merge(struct yn_histogram *to, const struct yn_histogram *from)
 {
-    for (size_t i = 0; i < BENCH_HISTOGRAM_BUCKETS; i++)
+    for (size_t i = 0; i < YN_HISTOGRAM_BUCKETS; i++)
         to->buckets[i] += from->buckets[i];
     to->n += from->n;
     to->sum += from->sum;
@@ -28,7 +28,7 @@ static double middle(size_t bucket)
     return (double)low + ((double)((uint64_t)1 << shift) - 1) / 2;
 }
 
-double bench_histogram_quantile(const struct bench_histogram *h, double share)
+double yn_histogram_quantile(const struct yn_histogram *h, double share)
 {
     if (h->n == 0)
         return 0;
@@ -36,7 +36,7 @@ double bench_histogram_quantile(const struct bench_histogram *h, double share)
     if (rank >= (double)h->n)
         return (double)h->max;
     uint64_t n = 0;
-    for (size_t i = 0; i < BENCH_HISTOGRAM_BUCKETS; i++) {
+    for (size_t i = 0; i < YN_HISTOGRAM_BUCKETS; i++) {
         n += h->buckets[i];
         if (h->buckets[i] > 0 && (double)n >= rank)
             return middle(i) < (double)h->max ? middle(i) : (double)h->max;
@@ -44,7 +44,7 @@ double bench_histogram_quantile(const struct bench_histogram *h, double share)
     return (double)h->max;
 }
 
-double bench_histogram_mean(const struct bench_histogram *h)
+double yn_histogram_mean(const struct yn_histogram *h)
 {
     return h->n > 0 ? (double)h->sum / (double)h->n : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * test_bench_histogram.c: quantiles against sorted samples.
- * link: tools
+ * test_histogram.c: quantiles against sorted samples.
+ * link: core
  */
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tools/bench_histogram.h"
+#include "core/histogram.h"
 #include "tools/bench_random.h"
 
 static struct bench_random random_numbers;
@@ -32,26 +32,26 @@ static uint64_t draw(double max_bits)
 static void check_samples(size_t n, double max_bits)
 {
     static const double shares[] = {0.001, 0.01, 0.1, 0.25, 0.5, 0.9, 0.99, 0.999, 1};
-    static struct bench_histogram h;
+    static struct yn_histogram h;
     uint64_t *samples = malloc(n * sizeof *samples);
     double sum = 0;
     assert_non_null(samples);
-    bench_histogram_clear(&h);
+    yn_histogram_clear(&h);
     for (size_t i = 0; i < n; i++) {
         samples[i] = draw(max_bits);
         sum += (double)samples[i];
-        bench_histogram_add(&h, samples[i], 1);
+        yn_histogram_add(&h, samples[i], 1);
     }
     qsort(samples, n, sizeof *samples, compare);
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         size_t rank = (size_t)ceil(shares[i] * (double)n);
         double wanted = (double)samples[rank - 1];
-        double got = bench_histogram_quantile(&h, shares[i]);
+        double got = yn_histogram_quantile(&h, shares[i]);
         if (fabs(got - wanted) > 0.005 * wanted)
             fail_msg("p%g of %zu samples is %g, not %g", 100 * shares[i], n, got, wanted);
     }
     assert_int_equal(h.max, samples[n - 1]);
-    assert_true(fabs(bench_histogram_mean(&h) - sum / (double)n) <= 1e-9 * sum);
+    assert_true(fabs(yn_histogram_mean(&h) - sum / (double)n) <= 1e-9 * sum);
     free(samples);
 }
 
@@ -68,49 +68,48 @@ static void test_quantiles(void **state)
 static void test_buckets(void **state)
 {
     (void)state;
-    static struct bench_histogram h;
+    static struct yn_histogram h;
     size_t last = 0;
-    for (uint64_t value = 0; value >> BENCH_HISTOGRAM_BITS == 0;
-         value += 1 + value / 1000) {
-        size_t bucket = bench_histogram_bucket(value);
+    for (uint64_t value = 0; value >> YN_HISTOGRAM_BITS == 0; value += 1 + value / 1000) {
+        size_t bucket = yn_histogram_bucket(value);
         assert_true(bucket == last || bucket == last + 1);
-        assert_true(bucket < BENCH_HISTOGRAM_BUCKETS);
+        assert_true(bucket < YN_HISTOGRAM_BUCKETS);
         last = bucket;
-        bench_histogram_clear(&h);
-        bench_histogram_add(&h, value, 1);
+        yn_histogram_clear(&h);
+        yn_histogram_add(&h, value, 1);
         h.max = UINT64_MAX; /* asks the bucket, not the maximum */
         h.n = 2;
-        double got = bench_histogram_quantile(&h, 0.5);
+        double got = yn_histogram_quantile(&h, 0.5);
         assert_true(fabs(got - (double)value) <= 0.004 * (double)value);
     }
-    assert_int_equal(last, BENCH_HISTOGRAM_BUCKETS - 1);
-    assert_int_equal(bench_histogram_bucket(UINT64_MAX), BENCH_HISTOGRAM_BUCKETS - 1);
+    assert_int_equal(last, YN_HISTOGRAM_BUCKETS - 1);
+    assert_int_equal(yn_histogram_bucket(UINT64_MAX), YN_HISTOGRAM_BUCKETS - 1);
 }
 
 static void test_merge(void **state)
 {
     (void)state;
-    static struct bench_histogram a, b, both;
-    bench_histogram_clear(&a);
-    bench_histogram_clear(&b);
-    bench_histogram_clear(&both);
+    static struct yn_histogram a, b, both;
+    yn_histogram_clear(&a);
+    yn_histogram_clear(&b);
+    yn_histogram_clear(&both);
     for (int i = 0; i < 1000; i++) {
         uint64_t value = draw(30);
-        bench_histogram_add(i % 2 == 0 ? &a : &b, value, 3);
-        bench_histogram_add(&both, value, 1);
-        bench_histogram_add(&both, value, 2);
+        yn_histogram_add(i % 2 == 0 ? &a : &b, value, 3);
+        yn_histogram_add(&both, value, 1);
+        yn_histogram_add(&both, value, 2);
     }
-    bench_histogram_merge(&a, &b);
+    yn_histogram_merge(&a, &b);
     assert_memory_equal(&a, &both, sizeof a);
 }
 
 static void test_empty(void **state)
 {
     (void)state;
-    static struct bench_histogram h;
-    bench_histogram_clear(&h);
-    assert_true(bench_histogram_quantile(&h, 0.5) == 0);
-    assert_true(bench_histogram_mean(&h) == 0);
+    static struct yn_histogram h;
+    yn_histogram_clear(&h);
+    assert_true(yn_histogram_quantile(&h, 0.5) == 0);
+    assert_true(yn_histogram_mean(&h) == 0);
 }
 
 int main(void)

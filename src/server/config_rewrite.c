@@ -1,0 +1,299 @@
+#include "server/config_rewrite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "resp/quote.h"
+#include "resp/request.h"
+
+/* ---- lines ---- */
+
+/* Takes the next line, with its end, off the front of *text. */
+static bool next_line(struct yn_bytes *text, struct yn_bytes *out_line)
+{
+    if (text->len == 0)
+        return false;
+    const char *end = memchr(text->data, '\n', text->len);
+    size_t len = end != NULL ? (size_t)(end - text->data) + 1 : text->len;
+    *out_line = (struct yn_bytes){text->data, len};
+    text->data += len;
+    text->len -= len;
+    return true;
+}
+
+static bool take_first(void *ctx, struct yn_bytes word)
+{
+    *(const struct config_option **)ctx = config_find(word);
+    return false; /* the rest of the line does not matter */
+}
+
+/* The option that a line sets. NULL: a comment, a blank line. */
+static const struct config_option *option_of(struct yn_bytes line, struct yn_buf *scratch)
+{
+    const struct config_option *option = NULL;
+    while (line.len > 0 && strchr(" \t\r\n", line.data[line.len - 1]) != NULL)
+        line.len--;
+    while (line.len > 0 && (*line.data == ' ' || *line.data == '\t')) {
+        line.data++;
+        line.len--;
+    }
+    if (line.len > 0 && *line.data != '#')
+        yn_words_visit(line, scratch, take_first, &option);
+    return option;
+}
+
+static bool needs_quotes(struct yn_bytes value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] <= ' ' || value.data[i] > '~' ||
+            strchr("\"'\\#", value.data[i]) != NULL)
+            return true;
+    }
+    return value.len == 0;
+}
+
+/* The last line of a file may lack its end. */
+static void end_line(struct yn_buf *out)
+{
+    if (out->len > 0 && out->data[out->len - 1] != '\n')
+        yn_buf_append_text(out, "\n");
+}
+
+/* One line, or for output limits one for each class: all lines that say it. */
+static void append_option(const struct config *config, const struct config_option *option,
+                          struct yn_buf *out)
+{
+    struct yn_buf text;
+    yn_buf_init(&text);
+    config_get(config, option, &text);
+    struct yn_bytes value = {text.data, text.len};
+    yn_buf_append_text(out, config_name(option));
+    yn_buf_append_text(out, " ");
+    if ((config_takes_words(option) && value.len > 0) || !needs_quotes(value))
+        yn_buf_append(out, value.data, value.len);
+    else
+        yn_quote(out, value);
+    yn_buf_append_text(out, "\n");
+    out->failed = out->failed || text.failed;
+    yn_buf_clear(&text);
+}
+
+/* ---- the text ---- */
+
+/* What is to be done with the lines of an option. */
+struct plan {
+    bool has_changed; /* the file gives it another value */
+    size_t n_lines;   /* of the file, that are not yet copied */
+};
+
+static bool is_same(const struct config *a, const struct config *b,
+                    const struct config_option *option)
+{
+    struct yn_buf texts[2];
+    yn_buf_init(&texts[0]);
+    yn_buf_init(&texts[1]);
+    config_get(a, option, &texts[0]);
+    config_get(b, option, &texts[1]);
+    bool same =
+        texts[0].len == texts[1].len &&
+        (texts[0].len == 0 || memcmp(texts[0].data, texts[1].data, texts[0].len) == 0);
+    yn_buf_clear(&texts[0]);
+    yn_buf_clear(&texts[1]);
+    return same;
+}
+
+static size_t index_of(const struct config_option *option)
+{
+    size_t i = 0;
+    while (config_at(i) != option)
+        i++;
+    return i;
+}
+
+static size_t count_options(void)
+{
+    size_t n = 0;
+    while (config_at(n) != NULL)
+        n++;
+    return n;
+}
+
+static void copy_lines(const struct config *config, struct yn_bytes old,
+                       struct plan *plans, struct yn_buf *scratch, struct yn_buf *out)
+{
+    struct yn_bytes rest = old, line = {NULL, 0};
+    while (next_line(&rest, &line)) {
+        const struct config_option *option = option_of(line, scratch);
+        struct plan *plan = option != NULL ? &plans[index_of(option)] : NULL;
+        if (plan == NULL || !plan->has_changed)
+            yn_buf_append(out, line.data, line.len);
+        else if (--plan->n_lines == 0)
+            append_option(config, option, out);
+    }
+}
+
+static void add_missing(const struct config *config, const struct plan *plans,
+                        const bool *has_line, struct yn_bytes old, struct yn_buf *out)
+{
+    static const char mark[] = "# Set while the server ran:\n";
+    const struct config_option *option;
+    bool has_mark = old.len > 0 && memmem(old.data, old.len, mark, sizeof mark - 1);
+    for (size_t i = 0; (option = config_at(i)) != NULL; i++) {
+        if (!plans[i].has_changed || has_line[i])
+            continue;
+        end_line(out);
+        if (!has_mark)
+            yn_buf_append_text(out, mark);
+        has_mark = true;
+        append_option(config, option, out);
+    }
+}
+
+static bool rewrite(const struct config *config, const struct config *file,
+                    struct yn_bytes old, struct yn_buf *out)
+{
+    size_t n = count_options();
+    struct plan *plans = calloc(n, sizeof *plans);
+    bool *has_line = calloc(n, sizeof *has_line);
+    struct yn_buf scratch;
+    yn_buf_init(&scratch);
+    bool ok = plans != NULL && has_line != NULL;
+    if (ok) {
+        struct yn_bytes rest = old, line;
+        for (size_t i = 0; i < n; i++)
+            plans[i].has_changed = !is_same(config, file, config_at(i));
+        while (next_line(&rest, &line)) {
+            const struct config_option *option = option_of(line, &scratch);
+            if (option == NULL)
+                continue;
+            plans[index_of(option)].n_lines++;
+            has_line[index_of(option)] = true;
+        }
+        copy_lines(config, old, plans, &scratch, out);
+        add_missing(config, plans, has_line, old, out);
+        ok = !out->failed && !scratch.failed;
+    }
+    yn_buf_clear(&scratch);
+    free(has_line);
+    free(plans);
+    return ok;
+}
+
+bool config_rewrite_text(const struct config *config, struct yn_bytes old,
+                         struct yn_buf *out, char *error)
+{
+    struct config file;
+    snprintf(error, CONFIG_ERROR_MAX, "out of memory");
+    if (!config_init(&file))
+        return false;
+    bool ok = config_load_text(&file, old, "the file", error) &&
+              rewrite(config, &file, old, out);
+    config_clear(&file);
+    return ok;
+}
+
+/* ---- the file ---- */
+
+static bool fail(char *error, const char *what)
+{
+    snprintf(error, CONFIG_ERROR_MAX, "%s: %s", what, strerror(errno));
+    return false;
+}
+
+/* A file that is not there is empty. */
+static bool read_old(const char *path, struct yn_buf *out, mode_t *mode, char *error)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || fail(error, "open");
+    bool ok = fstat(fd, &status) == 0;
+    if (ok)
+        *mode = status.st_mode & 07777;
+    for (ssize_t n = 1; ok && n > 0;) {
+        char *to = yn_buf_reserve(out, 4096);
+        n = to != NULL ? read(fd, to, 4096) : -1;
+        ok = n >= 0 || errno == EINTR;
+        out->len += n > 0 ? (size_t)n : 0;
+        n = n < 0 && ok ? 1 : n;
+    }
+    if (!ok)
+        fail(error, "read");
+    close(fd);
+    return ok;
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno != EINTR)
+            return false;
+        data += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* So that the new name survives a crash, too. */
+static void sync_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        snprintf(folder, sizeof folder, ".");
+    else
+        slash[slash == folder] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+}
+
+static bool replace(const char *path, const struct yn_buf *text, mode_t mode, char *error)
+{
+    char other[PATH_MAX];
+    int n = snprintf(other, sizeof other, "%s.%d.tmp", path, (int)getpid());
+    errno = ENAMETOOLONG;
+    if (n < 0 || (size_t)n >= sizeof other)
+        return fail(error, "open");
+    int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(error, "open");
+    bool ok =
+        write_all(fd, text->data, text->len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    if (!ok)
+        fail(error, "write");
+    if (close(fd) != 0 && ok)
+        ok = fail(error, "close");
+    if (ok && rename(other, path) != 0)
+        ok = fail(error, "rename");
+    if (!ok)
+        unlink(other);
+    else
+        sync_folder(path);
+    return ok;
+}
+
+bool config_rewrite_file(const struct config *config, const char *path, char *error)
+{
+    struct yn_buf old, text;
+    mode_t mode = 0644;
+    yn_buf_init(&old);
+    yn_buf_init(&text);
+    bool ok =
+        read_old(path, &old, &mode, error) &&
+        config_rewrite_text(config, (struct yn_bytes){old.data, old.len}, &text, error) &&
+        replace(path, &text, mode, error);
+    yn_buf_clear(&old);
+    yn_buf_clear(&text);
+    return ok;
+}
