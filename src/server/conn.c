@@ -412,7 +412,8 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
-            if (pause_holds(conn, batch->spec[i], request->argc, batch->argv[i]))
+            if (pause_is_on(&loop->server->pause) &&
+                pause_holds(conn, batch->spec[i], request->argc, batch->argv[i]))
                 break;
             dispatch_run(conn, batch, i);
             merge_push(conn);

@@ -206,17 +206,14 @@ static void count_call(const struct cmd_call *call)
         dispatch_settle_time(loop);
     c->calls++;
     c->failed += call->host->n_errors > 0;
-    struct loop_untimed run = {.spec = call->spec,
-                               .n = loop->untimed.n + 1,
-                               .conn = conn,
-                               .argc = call->argc,
-                               .argv = call->argv};
-    if (is_brief(call) && !loop->times_each) {
-        loop->untimed = run;
-        return;
-    }
-    count_time(loop, &run);
-    loop->untimed = (struct loop_untimed){.n = 0};
+    struct loop_untimed *run = &loop->untimed;
+    run->spec = call->spec;
+    run->n++;
+    run->conn = conn;
+    run->argc = call->argc;
+    run->argv = call->argv;
+    if (loop->times_each || !is_brief(call))
+        dispatch_settle_time(loop);
 }
 
 /* The time of a command that begins to wait; it is a call when it has an answer. */
