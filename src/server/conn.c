@@ -412,14 +412,14 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     bool is_stale = false;
     batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
     for (; i < batch->n; i++) {
-        struct yn_request *request = &batch->request[i];
+        const struct yn_request *request = &batch->request[i];
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (request->argc > 0) {
-            const struct yn_bytes *argv = yn_request_argv(request, data + at);
-            if (pause_holds(conn, batch->spec[i], request->argc, argv))
+            if (pause_is_on(&loop->server->pause) &&
+                pause_holds(conn, batch->spec[i], request->argc, batch->argv[i]))
                 break;
-            dispatch_run(conn, batch, i, argv);
+            dispatch_run(conn, batch, i);
             merge_push(conn);
             is_stale = have_limits_changed(conn, limits);
         }

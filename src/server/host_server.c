@@ -360,11 +360,15 @@ bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
+    struct server *server = h->loop->server;
     h->loop->stats.changes++;
-    watch_touch(&h->loop->server->watches, h->db, key);
-    tracking_note_change(&h->loop->server->tracking, key, h->conn);
+    if (server->watches.n_clients > 0)
+        watch_touch(&server->watches, h->db, key);
+    if (tracking_is_on(&server->tracking))
+        tracking_note_change(&server->tracking, key, h->conn);
     notify(h, key, event);
-    blocking_key_changed(h, key);
+    if (server->blocked.n_clients > 0)
+        blocking_key_changed(h, key);
 }
 
 bool host_key_touch(struct host *h, struct yn_bytes key)
