@@ -232,6 +232,30 @@ def test_command_docs_has_what_hints_need(client):
         assert {b"summary", b"since", b"group", b"complexity"} <= set(fields), name
 
 
+def test_command_docs_has_the_arguments_of_commands_that_take_some(client):
+    """All but CLUSTER and MODULE, which refuse whatever they are given."""
+    client.command("HELLO", "3")
+    with_arguments = set()
+
+    def visit(docs):
+        for name, fields in zip(docs[::2], docs[1::2]):
+            fields = dict(zip(fields[::2], fields[1::2]))
+            if b"arguments" in fields:
+                with_arguments.add(name)
+            visit(fields.get(b"subcommands", []))
+
+    visit(client.command("COMMAND", "DOCS"))
+    taking = set()
+    for entry in client.command("COMMAND"):
+        for name, arity in [entry[:2], *(below[:2] for below in entry[9])]:
+            is_container = name == entry[0] and entry[9]
+            if arity not in (1 + name.count(b"|"), -1) and not is_container:
+                taking.add(name)
+    missing = {name for name in taking - with_arguments
+               if not name.startswith((b"cluster|", b"module|"))}
+    assert not missing
+
+
 # ---- INFO --------------------------------------------------------------------
 
 DYNAMIC = ("cmdstat_", "latency_percentiles_usec_", "errorstat_", "db")
