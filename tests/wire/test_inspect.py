@@ -144,6 +144,33 @@ debug protocol push
 debug protocol verbatim
 debug protocol true
 debug protocol false
+cluster addslots 1
+cluster addslots
+cluster addslotsrange 1 2
+cluster addslotsrange 1
+cluster bumpepoch
+cluster bumpepoch x
+cluster count-failure-reports x
+cluster delslots 1
+cluster delslotsrange 1 2
+cluster failover
+cluster failover force
+cluster flushslots
+cluster forget x
+cluster getkeysinslot 1
+cluster links
+cluster meet 127.0.0.1 1
+cluster replicas x
+cluster replicate x
+cluster reset
+cluster reset hard
+cluster saveconfig
+cluster set-config-epoch 1
+cluster setslot 1 stable
+cluster setslot 1
+cluster slaves x
+cluster shards x
+cluster slots x
 info nosuchsection
 info nosuchsection another
 command getkeys
@@ -758,6 +785,7 @@ def test_debug_object(client):
 
 
 def test_help_of_each(client):
-    for name in ("SLOWLOG", "LATENCY", "MODULE", "ACL", "CONFIG", "CLIENT", "DEBUG"):
+    for name in ("SLOWLOG", "LATENCY", "MODULE", "ACL", "CONFIG", "CLIENT", "DEBUG",
+                 "COMMAND", "MEMORY", "OBJECT", "PUBSUB"):
         lines = client.command(name, "HELP")
         assert lines[0].startswith(name.encode()) and b"HELP" in lines
