@@ -622,24 +622,42 @@ static bool load_line(struct config *config, struct yn_bytes line, const char *w
     return ok;
 }
 
+/* Adds the number of a further line that is wrong to the error of the first. */
+static void add_wrong_line(char *error, size_t line_no)
+{
+    size_t len = strlen(error);
+    if (len < CONFIG_ERROR_MAX - 40)
+        snprintf(error + len, CONFIG_ERROR_MAX - len, ", %zu", line_no);
+    else if (strcmp(error + len - 3, "...") != 0)
+        snprintf(error + len, CONFIG_ERROR_MAX - len, ", ...");
+}
+
 bool config_load_text(struct config *config, struct yn_bytes text, const char *origin,
                       char *error)
 {
     struct yn_buf scratch;
     yn_buf_init(&scratch);
-    bool ok = true;
-    for (size_t line_no = 1; ok && text.len > 0; line_no++) {
+    char further[CONFIG_ERROR_MAX] = "";
+    size_t n_wrong = 0;
+    for (size_t line_no = 1; text.len > 0; line_no++) {
         const char *end = memchr(text.data, '\n', text.len);
         size_t len = end != NULL ? (size_t)(end - text.data) : text.len;
         char where[160];
         snprintf(where, sizeof where, "%.120s:%zu", origin, line_no);
-        ok = load_line(config, (struct yn_bytes){text.data, len}, where, &scratch, error);
+        if (!load_line(config, (struct yn_bytes){text.data, len}, where, &scratch,
+                       n_wrong == 0 ? error : further)) {
+            if (n_wrong++ == 1)
+                snprintf(error + strlen(error), CONFIG_ERROR_MAX - strlen(error),
+                         "; more lines that are not accepted: %zu", line_no);
+            else if (n_wrong > 1)
+                add_wrong_line(error, line_no);
+        }
         size_t used = end != NULL ? len + 1 : len;
         text.data += used;
         text.len -= used;
     }
     yn_buf_clear(&scratch);
-    return ok;
+    return n_wrong == 0;
 }
 
 static bool read_all(FILE *file, struct yn_buf *out)
