@@ -167,8 +167,8 @@ static void dump_large_zset(struct cmd_call *call, struct yn_zset *set)
     char head[1 + RDB_HEAD_MAX] = {RDB_ZSET};
     size_t head_len = 1 + rdb_format_length(job->n_left, head + 1);
     char frame[YN_NUM_TEXT_MAX + 3] = "$";
-    size_t len = 1 + yn_num_format_uint64(head_len + entries_len(view) + RDB_FOOTER_LEN,
-                                          frame + 1);
+    job->base.n_bytes = head_len + entries_len(view) + RDB_FOOTER_LEN;
+    size_t len = 1 + yn_num_format_uint64(job->base.n_bytes, frame + 1);
     frame[len++] = '\r';
     frame[len++] = '\n';
     host_reply_wire(call->host, (struct yn_bytes){frame, len}, 0);

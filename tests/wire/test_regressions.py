@@ -441,3 +441,54 @@ def test_a_packed_list_that_repeats_itself_is_refused_early(start):
         before = cpu_s(server)
         assert conn.command("RESTORE", "k", 0, payload) == b"ERR Bad data format"
         assert cpu_s(server) - before < 0.09 or server.has_sanitizer()
+
+
+# ---- memory --------------------------------------------------------------------------
+
+
+def set_of(key, n):
+    return ["ZADD", key, *(word for i in range(n) for word in (i % 997, f"member:{i}"))]
+
+
+@only_yonder
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [("ZUNION", 1, "z")],
+        [("COPY", "z", "t", "REPLACE"), ("ZRANGE", "t", 0, -1), ("DEL", "t")],
+        [("COPY", "z", "t", "REPLACE"), ("ZPOPMIN", "t", 1_000_000)],
+        [("COPY", "z", "t", "REPLACE"), ("DUMP", "t"), ("DEL", "t")],
+        [("COPY", "z", "t", "REPLACE"), ("ZRANDMEMBER", "t", -100_000), ("DEL", "t")],
+        [("SETRANGE", "s", 2_000_000, "x"), ("GETDEL", "s")],
+        [("SETRANGE", "s", 2_000_000, "x"), ("SET", "s", "y", "GET")],
+        [
+            ("COPY", "g", "t", "REPLACE"),
+            ("GEOSEARCH", "t", *WHOLE_WORLD[2:]),
+            ("DEL", "t"),
+        ],
+    ],
+    ids=lambda commands: next(c[0] for c in commands if c[0] not in ("COPY", "SETRANGE")),
+)
+def test_values_that_replies_hold_count_as_output(start, commands):
+    """The replies of a transaction held any number of values that had lost their keys,
+    and none of them counted for client-output-buffer-limit."""
+    server = start.subject("--client-output-buffer-limit", "normal 20mb 0 0")
+    with server.connect() as conn, server.connect(receive_buffer=4096) as reader:
+        conn.command(*set_of("z", 50_000))
+        triples = [w for i in range(50_000) for w in (i % 180, i % 85, f"member:{i}")]
+        conn.command("GEOADD", "g", *triples)
+        queue = b"".join(encode(*command) for command in commands) * 100
+        reader.send(encode("MULTI") + queue + encode("EXEC"))
+        n_clients = lambda: conn.command("CLIENT", "LIST").count(b"id=")  # noqa: E731
+        wait_until(lambda: n_clients() == 1)  # the reader is closed
+
+
+@only_yonder
+def test_one_large_reply_is_no_output_that_waits(start):
+    """What a single reply reads from the keyspace is not copied, and does not count."""
+    server = start.subject("--client-output-buffer-limit", "normal 1mb 0 0")
+    with server.connect() as conn, server.connect(receive_buffer=4096) as reader:
+        conn.command(*set_of("z", 100_000))
+        reader.send(encode("ZRANGE", "z", 0, -1))
+        time.sleep(0.2)
+        assert len(reader.read()) == 100_000
