@@ -31,6 +31,9 @@
 
 /* Answers that are queued beyond this stop further commands until the client reads. */
 #define OUT_HIGH ((size_t)1024 * 1024)
+/* HOT: below it a push is not measured against the output limit before the next turn:
+ * that looks at much of a connection, of ten thousand of them for one message. */
+#define PUSH_CHECKED ((size_t)16 * 1024)
 /* Time after which a connection lets the others have a turn. */
 #define SLICE_NS ((uint64_t)1000 * 1000)
 /* Length of a loop's iteration from which on clients that send without end are
@@ -281,9 +284,10 @@ void conn_pushed(struct conn *conn)
     yn_buf_reset(&conn->loop->scrap, KEEP_CAP);
     if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
         return;
-    conn_check_output(conn);
+    if (conn->push.len >= PUSH_CHECKED)
+        conn_check_output(conn);
     if (!conn->is_running)
-        loop_wake(conn->loop, conn);
+        loop_wake_pushed(conn->loop, conn);
 }
 
 static void on_written(uv_write_t *req, int status)

@@ -176,8 +176,8 @@ static void write_message(struct yn_buf *out, int resp, const struct pubsub_topi
     yn_write_bulk(out, message);
 }
 
-/* The message is written once for each version of the protocol, and copied; if there is no
- * memory for that, once for each subscriber. */
+/* The message is written once for each version of the protocol, and copied; if there is
+ * no memory for that, once for each subscriber. */
 static void send_to_all(const struct pubsub_topic *t, struct yn_bytes channel,
                         struct yn_bytes message)
 {
