@@ -471,6 +471,16 @@ void config_get(const struct config *config, const struct config_option *option,
     }
 }
 
+void config_format(const struct config *config, const struct config_option *option,
+                   struct yn_buf *out)
+{
+    const int64_t hidden = NOTIFY_ALL | NOTIFY_NEW; /* n is not shown behind A */
+    config_get(config, option, out);
+    if (option->kind == KIND_EVENTS &&
+        (*(const int64_t *)place_in(config, option) & hidden) == hidden)
+        yn_buf_append_text(out, "n");
+}
+
 /* What an option accepts, in words, for start-up errors. */
 static void describe(const struct config_option *option, char *out, size_t size)
 {

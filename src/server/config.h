@@ -94,6 +94,9 @@ bool config_set(struct config *config, const struct config_option *option,
 /* Appends the value as CONFIG GET shows it. */
 void config_get(const struct config *config, const struct config_option *option,
                 struct yn_buf *out);
+/* Appends the value as text that sets all of it: CONFIG GET hides what Redis hides. */
+void config_format(const struct config *config, const struct config_option *option,
+                   struct yn_buf *out);
 
 /* Reads options in redis.conf syntax, one a line. origin names the text in errors
  * ("yonder.conf"). The error tells about the first line that is wrong,
