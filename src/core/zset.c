@@ -174,7 +174,7 @@ void yn_zset_find_many(const struct yn_zset *set, const struct yn_bytes *members
     if (!is_worth_looking_ahead(set, n_members)) {
         for (size_t i = 0; i < n_members; i++)
             if (!yn_zset_find(set, members[i], &out_scores[i]))
-                out_scores[i] = NAN;
+                out_scores[i] = (double)NAN;
         return;
     }
     for (size_t at = 0; at < n_members; at += YN_AHEAD_MAX) {

@@ -76,8 +76,8 @@ static double odd_score(struct rng *rng)
                                  -0.0,
                                  1e300,
                                  -1e300,
-                                 INFINITY,
-                                 -INFINITY,
+                                 (double)INFINITY,
+                                 -(double)INFINITY,
                                  3377699720527872.5,
                                  4503599627370496.0,
                                  9007199254740992.0,
@@ -193,7 +193,7 @@ static double random_size_m(struct rng *rng)
     case 0:
         return 0;
     case 1:
-        return INFINITY;
+        return (double)INFINITY;
     case 2:
         return rng_between(rng, 1.9e7, 4.1e7);
     default:

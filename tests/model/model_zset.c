@@ -76,8 +76,8 @@ static double random_score(struct rng *rng, int kind)
                                  -1e300,
                                  0.5,
                                  3.25,
-                                 INFINITY,
-                                 -INFINITY,
+                                 (double)INFINITY,
+                                 -(double)INFINITY,
                                  4503599627370496.0,
                                  9007199254740993.0,
                                  5e-324};

@@ -49,7 +49,8 @@ enum { CELLS, FRACTIONS, FEW, ODD, ONE, ZEROS, N_KINDS };
 
 static double draw_score(int kind)
 {
-    static const double odd[] = {INFINITY, -INFINITY, 0, -0.0, 5e-324, -1.5, 1e308};
+    static const double odd[] = {
+        (double)INFINITY, -(double)INFINITY, 0, -0.0, 5e-324, -1.5, 1e308};
     if (kind == CELLS)
         return (double)draw(UINT64_C(1) << 43);
     if (kind == FRACTIONS)
@@ -73,7 +74,7 @@ static struct yn_zset *make(struct plain *plain, size_t n_ids, size_t n, int kin
 {
     struct yn_zset *set = yn_zset_new(NULL);
     for (size_t i = 0; i < IDS; i++)
-        plain->scores[i] = NAN;
+        plain->scores[i] = (double)NAN;
     for (size_t i = 0; i < n; i++) {
         size_t id = draw(n_ids);
         double score = draw_score(kind);
@@ -113,18 +114,18 @@ static void order_sources(size_t n, size_t *order)
 
 static double expect_one(const struct yn_combination *how, const size_t *order, size_t id)
 {
-    double score = NAN;
+    double score = (double)NAN;
     if (how->kind == YN_DIFFERENCE) {
         for (size_t s = 1; s < how->n_sources; s++)
             if (!isnan(plains[s].scores[id]))
-                return NAN;
+                return (double)NAN;
         return plains[0].scores[id];
     }
     for (size_t i = 0; i < how->n_sources; i++) {
         size_t s = order[i];
         double at = plains[s].scores[id], product = how->sources[s].weight * at;
         if (isnan(at) && how->kind == YN_INTERSECTION)
-            return NAN;
+            return (double)NAN;
         if (isnan(at))
             continue;
         if (how->kind == YN_UNION || i == 0)
@@ -161,7 +162,7 @@ static void assert_expected(const struct yn_zset *set)
 
 static double draw_weight(void)
 {
-    static const double weights[] = {1, 1, 2, -1, 0.1, 0, INFINITY, -0.0, 1e300};
+    static const double weights[] = {1, 1, 2, -1, 0.1, 0, (double)INFINITY, -0.0, 1e300};
     return weights[draw(sizeof weights / sizeof weights[0])];
 }
 
@@ -235,7 +236,7 @@ static void no_source_is_an_empty_one(void **state)
     struct yn_source sources[] = {{set, 1}, {NULL, 1}};
     plains[1].n = 0;
     for (size_t i = 0; i < IDS; i++)
-        plains[1].scores[i] = NAN;
+        plains[1].scores[i] = (double)NAN;
     for (int k = 0; k < 3; k++)
         combines(&(struct yn_combination){
             .kind = (enum yn_combine_kind)k, .sources = sources, .n_sources = 2});
@@ -244,7 +245,7 @@ static void no_source_is_an_empty_one(void **state)
     plains[1] = plains[0];
     plains[0].n = 0;
     for (size_t i = 0; i < IDS; i++)
-        plains[0].scores[i] = NAN;
+        plains[0].scores[i] = (double)NAN;
     for (int k = 0; k < 3; k++)
         combines(&(struct yn_combination){
             .kind = (enum yn_combine_kind)k, .sources = sources, .n_sources = 2});

@@ -31,7 +31,8 @@ static uint64_t next(uint64_t *random)
 
 static double score_of(int kind, uint64_t draw)
 {
-    static const double odd[] = {INFINITY, -INFINITY, 0, -0.0, 5e-324, -1.5, 1e300};
+    static const double odd[] = {
+        (double)INFINITY, -(double)INFINITY, 0, -0.0, 5e-324, -1.5, 1e300};
     switch (kind) {
     case 0:
         return (double)draw;

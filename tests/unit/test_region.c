@@ -80,7 +80,7 @@ static double random_size(double exact_m)
     case 0:
         return exact_m;
     case 1:
-        return nextafter(exact_m, rng_below(&rng, 2) ? INFINITY : 0);
+        return nextafter(exact_m, rng_below(&rng, 2) ? (double)INFINITY : 0);
     case 2: /* about the antipode */
         return HALF_TURN_M - pow(10, rng_between(&rng, -9, 3));
     case 3:
@@ -436,7 +436,8 @@ static void outlines(void **state)
 static void vertices_that_are_none(void **state)
 {
     (void)state;
-    static const double wrong[] = {NAN, INFINITY, -INFINITY, 181, -1e308, 1e308};
+    static const double wrong[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
+                                   181,         -1e308,           1e308};
     for (size_t i = 0; i < 6 * 100; i++) {
         struct yn_region region;
         struct yn_shape shape = random_outline((struct yn_point){0, 0}, 1);
@@ -477,7 +478,7 @@ static void bounds_hold(void **state)
 static void sizes_without_end(void **state)
 {
     (void)state;
-    static const double sizes[] = {INFINITY, 1e308, 1.7976931348623157e308, 1e9};
+    static const double sizes[] = {(double)INFINITY, 1e308, 1.7976931348623157e308, 1e9};
     const struct yn_rect world = {0, UINT32_MAX, 0, UINT32_MAX};
     for (size_t i = 0; i < 4; i++) {
         struct yn_shape circle = {

@@ -107,7 +107,8 @@ static void ties_in_crowds(void **state)
     struct yn_zset *set = set_of(places, 6);
     struct yn_query query = {.shape = {.kind = YN_CIRCLE, .radius_m = 3e6}};
     compare_limits(set, query);
-    query.shape = (struct yn_shape){.kind = YN_BOX, .width_m = 4e6, .height_m = INFINITY};
+    query.shape =
+        (struct yn_shape){.kind = YN_BOX, .width_m = 4e6, .height_m = (double)INFINITY};
     compare_limits(set, query);
     query.shape =
         (struct yn_shape){.kind = YN_POLYGON, .vertices = triangle, .n_vertices = 3};
@@ -128,7 +129,7 @@ static void about_the_antipode(void **state)
     }
     struct yn_zset *set = set_of(places, 900);
     struct yn_query query = {
-        .shape = {.kind = YN_CIRCLE, .center = {-80, 30}, .radius_m = INFINITY}};
+        .shape = {.kind = YN_CIRCLE, .center = {-80, 30}, .radius_m = (double)INFINITY}};
     compare_limits(set, query);
     query.shape.radius_m = 3.141592653589793 * YN_EARTH_RADIUS_M - 3;
     compare_limits(set, query);
@@ -156,7 +157,7 @@ static void work_follows_the_edge(void **state)
         places[i] =
             (struct yn_point){rng_between(&rng, -20, 20), rng_between(&rng, -20, 20)};
     struct yn_zset *set = set_of(places, N_MEMBERS);
-    struct yn_query query = {.shape = {.kind = YN_CIRCLE, .radius_m = INFINITY}};
+    struct yn_query query = {.shape = {.kind = YN_CIRCLE, .radius_m = (double)INFINITY}};
     size_t n_hits;
 
     /* all: no point is looked at by itself */
@@ -218,7 +219,7 @@ static void compare_any(const struct yn_zset *set, const struct yn_query *all,
         query.any = true;
         assert_int_equal(yn_search_new(yn_zset_view(set), &query, &some), YN_OK);
         assert_int_equal(yn_search_count(some), n);
-        double last = order == YN_ORDER_DESC ? INFINITY : 0;
+        double last = order == YN_ORDER_DESC ? (double)INFINITY : 0;
         for (size_t i = 0; yn_search_next(some, &hit); i++) {
             size_t number = strtoull(hit.member.data, NULL, 10);
             assert_true(is_expected[number]);

@@ -292,8 +292,8 @@ static void counts_below_a_member(void **state)
     }
     assert_int_equal(yn_view_count_below(view, 7, false), 0);
     assert_int_equal(yn_view_count_below(view, 7, true), 4096);
-    assert_int_equal(yn_view_count_below(view, -INFINITY, true), 0);
-    assert_int_equal(yn_view_count_below(view, INFINITY, true), 4096);
+    assert_int_equal(yn_view_count_below(view, -(double)INFINITY, true), 0);
+    assert_int_equal(yn_view_count_below(view, (double)INFINITY, true), 4096);
     free_set(set);
 }
 

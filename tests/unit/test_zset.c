@@ -88,8 +88,8 @@ static void takes_every_double_but_nan(void **state)
 {
     (void)state;
     static const double scores[] = {
-        INFINITY,          -INFINITY, 0,   5e-324, -5e-324,
-        1.7e308,           -1.7e308,  0.1, -1,     4503599627370495.0,
+        (double)INFINITY,  -(double)INFINITY, 0,   5e-324, -5e-324,
+        1.7e308,           -1.7e308,          0.1, -1,     4503599627370495.0,
         4503599627370496.0};
     struct yn_zset *set = yn_zset_new(NULL);
     struct yn_put put;
@@ -100,8 +100,8 @@ static void takes_every_double_but_nan(void **state)
         assert_true(yn_zset_find(set, number(i, space), &found) && found == scores[i]);
         assert_sound(set);
     }
-    assert_int_equal(yn_zset_put(set, bytes("nan"), NAN, &put), YN_ENAN);
-    assert_int_equal(yn_zset_put(set, bytes("2"), NAN, &put), YN_ENAN);
+    assert_int_equal(yn_zset_put(set, bytes("nan"), (double)NAN, &put), YN_ENAN);
+    assert_int_equal(yn_zset_put(set, bytes("2"), (double)NAN, &put), YN_ENAN);
     assert_int_equal(yn_zset_put(set, bytes("2"), -0.0, &put), YN_OK);
     assert_int_equal(put.change, YN_UNCHANGED);
     assert_int_equal(yn_zset_put(set, bytes("neg"), -0.0, &put), YN_OK);
@@ -612,7 +612,7 @@ static void build_refuses_what_is_no_set(void **state)
     struct yn_entry twice[] = {{{"a", 1}, 1}, {{"b", 1}, 2}, {{"a", 1}, 3}};
     struct yn_entry same[] = {{{"a", 1}, 1}, {{"a", 1}, 1}};
     struct yn_entry unordered[] = {{{"a", 1}, 2}, {{"b", 1}, 1}};
-    struct yn_entry nan[] = {{{"a", 1}, NAN}};
+    struct yn_entry nan[] = {{{"a", 1}, (double)NAN}};
     assert_int_equal(yn_zset_build(NULL, twice, 3, &set), YN_EEXIST);
     assert_int_equal(yn_zset_build(NULL, same, 2, &set), YN_EORDER);
     assert_int_equal(yn_zset_build(NULL, unordered, 2, &set), YN_EORDER);
@@ -674,11 +674,11 @@ static void search_refuses_what_is_no_shape(void **state)
     struct yn_point line[2] = {{0, 0}, {1, 1}}, far[3] = {{0, 0}, {181, 0}, {0, 1}};
     struct yn_query bad[] = {
         {.shape = {.kind = YN_CIRCLE, .radius_m = -1}},
-        {.shape = {.kind = YN_CIRCLE, .radius_m = NAN}},
+        {.shape = {.kind = YN_CIRCLE, .radius_m = (double)NAN}},
         {.shape = {.kind = YN_CIRCLE, .center = {181, 0}, .radius_m = 1}},
-        {.shape = {.kind = YN_CIRCLE, .center = {0, NAN}, .radius_m = 1}},
+        {.shape = {.kind = YN_CIRCLE, .center = {0, (double)NAN}, .radius_m = 1}},
         {.shape = {.kind = YN_BOX, .width_m = -1, .height_m = 1}},
-        {.shape = {.kind = YN_BOX, .width_m = 1, .height_m = NAN}},
+        {.shape = {.kind = YN_BOX, .width_m = 1, .height_m = (double)NAN}},
         {.shape = {.kind = YN_POLYGON, .vertices = line, .n_vertices = 2}},
         {.shape = {.kind = YN_POLYGON, .vertices = far, .n_vertices = 3}},
     };
