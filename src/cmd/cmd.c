@@ -201,6 +201,27 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
     return n;
 }
 
+/* Lists of key specs name the keys in order, and the last one stands for all that
+ * follow. */
+const char *cmd_key_flags_of(const struct cmd_spec *spec, size_t argc,
+                             const struct yn_bytes *argv, size_t i)
+{
+    const struct cmd_key_spec *keys = spec->key_specs;
+    if (keys == NULL || keys[0].flags == NULL)
+        return "";
+    while (i > 0 && keys[1].flags != NULL) {
+        keys++;
+        i--;
+    }
+    if (strstr(keys->flags, "variable_flags") == NULL)
+        return keys->flags;
+    /* SET reads the key only when it is told to return the old value */
+    for (size_t a = 3; a < argc; a++)
+        if (cmd_word_is(argv[a], "get"))
+            return "RW access update";
+    return "OW update";
+}
+
 /* ---- running ---- */
 
 /* Error texts show at most so many bytes of a name, and of all arguments together. */

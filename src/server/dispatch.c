@@ -6,6 +6,7 @@
 
 #include "cmd/cmd_geo.h"
 #include "resp/write.h"
+#include "server/acl_conns.h"
 #include "server/blocking.h"
 #include "server/commands.h"
 #include "server/host_server.h"
@@ -57,7 +58,7 @@ static bool is_allowed_subscribed(const struct cmd_spec *spec)
            spec->run == session_reset;
 }
 
-#define REFUSAL_MAX 200
+#define REFUSAL_MAX ACL_REFUSAL_MAX
 
 static const char *refusal_of_subscriber(const struct cmd_spec *spec, char *text)
 {
@@ -83,15 +84,19 @@ static bool is_memory_needed(const struct conn *conn, const struct cmd_spec *spe
 
 /* Why the command may not run now, or be queued; NULL: it may. text: REFUSAL_MAX bytes
  * that may hold the reason. */
-static const char *refusal_of(const struct conn *conn, const struct cmd_spec *spec,
-                              char *text)
+static const char *refusal_of(struct conn *conn, const struct cmd_call *call, char *text)
 {
     struct server *server = conn->loop->server;
-    if (!conn->is_authenticated && server->config.requirepass[0] != '\0' &&
-        (spec->flags & CMD_NO_AUTH) == 0)
+    const struct cmd_spec *spec = call->spec;
+    if (!conn->may_all && acl_conn_must_login(conn) && (spec->flags & CMD_NO_AUTH) == 0)
         return "NOAUTH Authentication required.";
     if (conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0)
         return "ERR Command not allowed inside a transaction";
+    if (!conn->may_all) {
+        const char *refusal = acl_conn_refusal(conn, call, text);
+        if (refusal != NULL)
+            return refusal;
+    }
     if (server->is_over_memory && is_memory_needed(conn, spec) &&
         server_check_memory(server))
         return CMD_ERR_OOM;
@@ -323,7 +328,7 @@ static void take_call(struct conn *conn, struct cmd_call *call)
     char text[REFUSAL_MAX];
     conn->n_commands++;
     if (find_or_reply(conn, call)) {
-        const char *refusal = refusal_of(conn, call->spec, text);
+        const char *refusal = refusal_of(conn, call, text);
         if (refusal == NULL && (!conn->multi.is_open || multi_runs_at_once(call->spec))) {
             perform(call, false);
             return;
@@ -345,10 +350,24 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
 }
 
+/* Why a command may not run any more that was queued, or has waited, since the rights of
+ * its user were changed; NULL: it may. */
+static const char *late_refusal_of(const struct cmd_call *call, char *text)
+{
+    struct conn *conn = call->host->conn;
+    if (conn->may_all)
+        return NULL;
+    if (acl_conn_must_login(conn) && (call->spec->flags & CMD_NO_AUTH) == 0)
+        return "NOAUTH Authentication required.";
+    return call->host->is_in_exec ? acl_conn_exec_refusal(conn, call, text)
+                                  : acl_conn_refusal(conn, call, text);
+}
+
 /* Runs a command from the copy of its request. */
 static void run_copy(struct host *host, const struct request_copy *request, bool is_again,
                      struct cmd_call *out_call)
 {
+    char text[REFUSAL_MAX];
     struct loop *loop = host->loop;
     bool is_quiet = host->out == &loop->scrap;
     *out_call = (struct cmd_call){.spec = request->spec,
@@ -356,7 +375,13 @@ static void run_copy(struct host *host, const struct request_copy *request, bool
                                   .arena = loop->arena,
                                   .argc = request->argc,
                                   .argv = request->argv};
-    perform(out_call, is_again);
+    const char *refusal = late_refusal_of(out_call, text);
+    if (refusal == NULL) {
+        perform(out_call, is_again);
+    } else {
+        stats_command_of(&loop->stats, request->spec)->rejected++;
+        host_reply_error(host, refusal);
+    }
     dispatch_settle_time(loop); /* while its words are there */
     cmd_arena_reset(loop->arena);
     if (is_quiet)
