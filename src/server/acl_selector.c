@@ -309,8 +309,15 @@ static void set_all(struct acl_selector *s, bool value)
 static void set_one(struct acl_selector *s, const struct cmd_spec *spec, bool value)
 {
     set_bit(s, spec, value);
-    s->all_commands &= value;
     drop_first_args(s, spec);
+}
+
+/* Bits of no command are set by +@all and never cleared, but by -@all. */
+static void note_all(struct acl_selector *s)
+{
+    s->all_commands = true;
+    for (size_t i = 0; i < ACL_COMMANDS_MAX / 64; i++)
+        s->all_commands &= s->commands[i] == UINT64_MAX;
 }
 
 /* With all its subcommands. */
@@ -337,6 +344,7 @@ static const char *apply_category(struct acl_selector *s, struct yn_bytes rule,
         if (acl_is_in_category(numbered[i], name))
             set_one(s, numbered[i], value);
     }
+    note_all(s);
     return error;
 }
 
@@ -373,6 +381,7 @@ static const char *apply_command(struct acl_selector *s, struct yn_bytes rule, b
     const char *error = note_rule(s, rule);
     if (error == NULL)
         set_command(s, spec, value);
+    note_all(s);
     return error;
 }
 

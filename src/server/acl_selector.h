@@ -51,7 +51,7 @@ struct acl_first_arg {
 
 struct acl_selector {
     uint64_t commands[ACL_COMMANDS_MAX / 64];
-    bool all_commands; /* none was taken away */
+    bool all_commands; /* also those that are in no table yet */
     bool begins_with_all;
     struct yn_buf rules; /* "+get -@read": what came after +@all or -@all */
     struct acl_patterns keys, channels;

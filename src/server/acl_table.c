@@ -5,7 +5,7 @@
 #include "server/commands.h"
 
 static const struct cmd_arg acl_cat_args[] = {
-    {.name = "category", .type = "string", .flags = CMD_ARG_OPTIONAL},
+    {.name = "categoryname", .type = "string", .flags = CMD_ARG_OPTIONAL},
     END,
 };
 static const struct cmd_arg acl_deluser_args[] = {
