@@ -530,7 +530,7 @@ bool acl_check(const struct acl_user *user, const struct cmd_spec *spec, size_t 
                struct acl_denial *out)
 {
     size_t some[KEYS_ON_STACK], *keys = some;
-    struct touched t = {.n_keys = cmd_keys_of(spec, argc, argv, some, KEYS_ON_STACK)};
+    struct touched t = {.n_keys = cmd_keys_named(spec, argc, argv, some, KEYS_ON_STACK)};
     *out = (struct acl_denial){ACL_OK, 0};
     if (user->may_all)
         return true;
@@ -540,7 +540,7 @@ bool acl_check(const struct acl_user *user, const struct cmd_spec *spec, size_t 
             out->reason = ACL_FAILED;
             return false;
         }
-        cmd_keys_of(spec, argc, argv, keys, t.n_keys);
+        cmd_keys_named(spec, argc, argv, keys, t.n_keys);
     }
     t.keys = keys;
     find_channels(spec, argc, &t);

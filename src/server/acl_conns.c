@@ -12,7 +12,8 @@
 bool acl_conn_must_login(const struct conn *conn)
 {
     const struct acl_user *user = conn->loop->server->acl.default_user;
-    return !conn->is_authenticated && !(user->is_on && user->is_nopass);
+    return conn->is_expelled ||
+           (!conn->is_authenticated && !(user->is_on && user->is_nopass));
 }
 
 static void refresh(struct conn *conn)
@@ -134,6 +135,7 @@ static void close_one(struct cmd_call *call, struct conn *conn)
 {
     struct acl_user *user = conn->loop->server->acl.default_user;
     conn->user = user;
+    conn->is_expelled = true; /* nothing of its transaction runs any more */
     conn->is_authenticated = conn->may_all = false;
     if (conn == call->host->conn)
         call->wish = CMD_WISH_CLOSE;
