@@ -52,9 +52,17 @@ void cmd_arena_free(struct cmd_arena *arena)
     free(arena);
 }
 
+bool cmd_arena_is_used(const struct cmd_arena *arena)
+{
+    const struct chunk *chunk = arena->chunks;
+    return chunk != NULL && (chunk->used > 0 || chunk->next != NULL);
+}
+
 void cmd_arena_reset(struct cmd_arena *arena)
 {
     struct chunk *kept = NULL;
+    if (!cmd_arena_is_used(arena)) /* most commands take nothing */
+        return;
     while (arena->chunks != NULL) {
         struct chunk *chunk = arena->chunks;
         arena->chunks = chunk->next;
@@ -67,12 +75,6 @@ void cmd_arena_reset(struct cmd_arena *arena)
         }
     }
     arena->chunks = kept;
-}
-
-bool cmd_arena_is_used(const struct cmd_arena *arena)
-{
-    const struct chunk *chunk = arena->chunks;
-    return chunk != NULL && (chunk->used > 0 || chunk->next != NULL);
 }
 
 /* Adds a chunk that has room for n bytes; returns NULL when out of memory. */

@@ -70,17 +70,40 @@ void cmd_args_reply_error(const struct cmd_args *args, struct host *h)
     host_reply_error_bytes(h, args->error);
 }
 
+/* Whether four bytes and four others are the same but for the case of letters. In the
+ * sums, bit 7 of a byte tells whether it is at least 'a', or above 'z'; nothing is
+ * carried into the next. */
+static bool four_letters_are(uint32_t x, uint32_t y)
+{
+    const uint32_t ones = 0x01010101;
+    uint32_t low = (x | ones * 0x20) & ones * 0x7f;
+    uint32_t letters = (low + ones * (0x80 - 'a')) & ~(low + ones * (0x7f - 'z')) & ~x;
+    return ((x ^ y) & ~((letters & ones * 0x80) >> 2)) == 0;
+}
+
+static uint32_t load_four(const char *from)
+{
+    uint32_t bytes;
+    memcpy(&bytes, from, sizeof bytes);
+    return bytes;
+}
+
+/* One to three bytes, some of them twice. */
+static uint32_t load_few(const char *from, size_t len)
+{
+    return (uint32_t)(unsigned char)from[0] |
+           (uint32_t)(unsigned char)from[len / 2] << 8 |
+           (uint32_t)(unsigned char)from[len - 1] << 16;
+}
+
 bool cmd_letters_are(const char *a, const char *b, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char x = (unsigned char)a[i], y = (unsigned char)b[i];
-        if (x == y)
-            continue;
-        x |= 0x20; /* to lower case, if it is a letter */
-        if (x != (y | 0x20) || x < 'a' || x > 'z')
+    if (len < 4)
+        return len == 0 || four_letters_are(load_few(a, len), load_few(b, len));
+    for (size_t i = 0; i + 4 < len; i += 4)
+        if (!four_letters_are(load_four(a + i), load_four(b + i)))
             return false;
-    }
-    return true;
+    return four_letters_are(load_four(a + len - 4), load_four(b + len - 4));
 }
 
 #define LONG_DOUBLE_TEXT_MAX ((size_t)5 * 1024)

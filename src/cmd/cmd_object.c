@@ -48,7 +48,7 @@ static const char *encoding(struct host *h, const struct host_value *value)
 /* Looks the key up, and answers when there is none. */
 static bool find_or_reply(struct cmd_call *call, struct host_value *out_value)
 {
-    *out_value = host_key_peek(call->host, call->argv[2]);
+    *out_value = host_key_inspect(call->host, call->argv[2]);
     if (out_value->type == HOST_NONE)
         host_reply_null(call->host);
     return out_value->type != HOST_NONE;

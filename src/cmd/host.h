@@ -83,6 +83,8 @@ struct host_value {
 struct host_value host_key_read(struct host *h, struct yn_bytes key);
 /* The same where it is no use of the key, which OBJECT IDLETIME counts from. */
 struct host_value host_key_peek(struct host *h, struct yn_bytes key);
+/* The same for those who look at a key from outside: no event when it is not there. */
+struct host_value host_key_inspect(struct host *h, struct yn_bytes key);
 /* Looks a key up for changing its set in place; after changes call host_key_changed. */
 struct host_value host_key_write(struct host *h, struct yn_bytes key);
 /* Stores a set or a string under the key whatever was there before; the key loses its

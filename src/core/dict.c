@@ -751,14 +751,16 @@ void yn_dict_find_many(const struct yn_dict *dict, const struct yn_view *view,
     struct yn_place places[YN_AHEAD_MAX];
     struct yn_path path;
     bool is_found[YN_AHEAD_MAX] = {false};
+    const uint64_t zero = yn_key_of_score(0);
     probable_keys(dict, members, n, keys);
     size_t n_keys = squeeze_keys(keys, n, index);
     yn_tree_seek_many(view, keys, n_keys, places);
     for (size_t k = 0; k < n_keys; k++) {
         size_t i = index[k];
         is_found[i] = is_member_at(&places[k], members[i]);
-        if (is_found[i]) /* not from the key, which does not know -0 */
-            out_scores[i] = yn_leaf_score(places[k].leaf, places[k].i);
+        if (is_found[i]) /* a key says all of a score, but for the sign of a zero */
+            out_scores[i] = keys[k] == zero ? yn_leaf_score(places[k].leaf, places[k].i)
+                                            : yn_score_of_key(keys[k]);
     }
     /* others with its tag, members that share its cell, or nothing */
     for (size_t i = 0; i < n; i++) {

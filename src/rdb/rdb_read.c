@@ -162,21 +162,75 @@ struct entries {
     size_t n, cap;
 };
 
-/* Makes room for `count` entries, which take at least so many bytes of the input each. */
-static bool entries_init(struct entries *entries, struct reader *reader, uint64_t count,
-                         size_t n_bytes_left, size_t entry_len_min)
+/* Makes room for `count` entries. */
+static bool entries_init(struct entries *entries, struct reader *reader, size_t count)
 {
-    if (count == 0 || count > n_bytes_left / entry_len_min)
-        return false;
-    entries->cap = (size_t)count;
+    entries->cap = count;
     entries->list = malloc(entries->cap * sizeof *entries->list);
     reader->is_out_of_memory = entries->list == NULL;
     return entries->list != NULL;
 }
 
-static bool entries_add(struct entries *entries, struct yn_bytes member, double score)
+/* In the order of sets; entries that are equal are told to be so. */
+static int compare_entries(const void *a, const void *b)
 {
-    if (entries->n == entries->cap || isnan(score))
+    const struct yn_entry *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    return yn_bytes_compare(x->member, y->member);
+}
+
+/* Into ascending order: as they are, the other way round, or sorted. */
+static void sort_entries(struct entries *entries)
+{
+    size_t n = entries->n, n_up = 0, n_down = 0;
+    struct yn_entry *list = entries->list;
+    for (size_t i = 1; i < n && (n_up == 0 || n_down == 0); i++) {
+        int order = compare_entries(&list[i - 1], &list[i]);
+        n_up += order <= 0;
+        n_down += order > 0;
+    }
+    if (n_down == 0)
+        return;
+    if (n_up > 0) {
+        qsort(list, n, sizeof *list, compare_entries);
+        return;
+    }
+    for (size_t i = 0; i < n / 2; i++) {
+        struct yn_entry t = list[i];
+        list[i] = list[n - 1 - i];
+        list[n - 1 - i] = t;
+    }
+}
+
+/*
+ * Twice the room, if no entry has come twice so far. A packed list can be compressed: a
+ * megabyte may claim a hundred million entries. Such a list repeats itself, and is
+ * refused here before it has cost much; one whose entries all differ is as long
+ * compressed as it deserves.
+ */
+static bool entries_grow(struct entries *entries, struct reader *reader)
+{
+    sort_entries(entries);
+    for (size_t i = 1; i < entries->n; i++) {
+        if (compare_entries(&entries->list[i - 1], &entries->list[i]) == 0)
+            return false;
+    }
+    size_t cap = 2 * entries->cap;
+    struct yn_entry *list = realloc(entries->list, cap * sizeof *list);
+    if (list == NULL) {
+        reader->is_out_of_memory = true;
+        return false;
+    }
+    entries->list = list;
+    entries->cap = cap;
+    return true;
+}
+
+static bool entries_add(struct entries *entries, struct reader *reader,
+                        struct yn_bytes member, double score)
+{
+    if (isnan(score) || (entries->n == entries->cap && !entries_grow(entries, reader)))
         return false;
     entries->list[entries->n++] = (struct yn_entry){.member = member, .score = score};
     return true;
@@ -210,15 +264,16 @@ static bool read_score(struct reader *reader, double *out_score)
 static bool read_entries(struct reader *reader, bool has_text, struct entries *entries)
 {
     uint64_t count;
-    if (!read_plain_length(reader, &count) ||
-        !entries_init(entries, reader, count, left(reader), has_text ? 2 : 9))
+    if (!read_plain_length(reader, &count) || count == 0 ||
+        count > left(reader) / (has_text ? 2 : 9) || /* bytes that an entry takes */
+        !entries_init(entries, reader, (size_t)count))
         return false;
     for (uint64_t i = 0; i < count; i++) {
         struct yn_bytes member;
         double score;
         if (!read_string(reader, &member) ||
             !(has_text ? read_score_text(reader, &score) : read_score(reader, &score)) ||
-            !entries_add(entries, member, score))
+            !entries_add(entries, reader, member, score))
             return false;
     }
     return true;
@@ -235,10 +290,10 @@ static bool add_packed(struct reader *reader, struct entries *entries,
         return false;
     if (!score->is_integer && !yn_num_parse_double(score->text, &value))
         return false;
-    return entries_add(entries, text, value);
+    return entries_add(entries, reader, text, value);
 }
 
-#define PACKED_PAIR_LEN_MIN 4 /* two elements of two bytes */
+#define PACKED_ENTRIES_FIRST 1024
 
 static bool read_listpack(struct reader *reader, struct yn_bytes bytes,
                           struct entries *entries)
@@ -246,8 +301,7 @@ static bool read_listpack(struct reader *reader, struct yn_bytes bytes,
     struct listpack list;
     struct packed_element member, score;
     if (!listpack_open(&list, bytes) ||
-        !entries_init(entries, reader, bytes.len / PACKED_PAIR_LEN_MIN, bytes.len,
-                      PACKED_PAIR_LEN_MIN))
+        !entries_init(entries, reader, PACKED_ENTRIES_FIRST))
         return false;
     while (!listpack_is_done(&list)) {
         if (!listpack_read(&list, &member) || !listpack_read(&list, &score) ||
@@ -263,8 +317,7 @@ static bool read_ziplist(struct reader *reader, struct yn_bytes bytes,
     struct ziplist list;
     struct packed_element member, score;
     if (!ziplist_open(&list, bytes) ||
-        !entries_init(entries, reader, bytes.len / PACKED_PAIR_LEN_MIN, bytes.len,
-                      PACKED_PAIR_LEN_MIN))
+        !entries_init(entries, reader, PACKED_ENTRIES_FIRST))
         return false;
     while (!ziplist_is_done(&list)) {
         if (!ziplist_read(&list, &member) || !ziplist_read(&list, &score) ||
@@ -272,37 +325,6 @@ static bool read_ziplist(struct reader *reader, struct yn_bytes bytes,
             return false;
     }
     return entries->n > 0 && (list.n == SIZE_MAX || list.n == 2 * entries->n);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct yn_entry *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score < y->score ? -1 : 1;
-    return yn_bytes_compare(x->member, y->member);
-}
-
-/* Into ascending order: as they are, the other way round, or sorted. */
-static void sort_entries(struct entries *entries)
-{
-    size_t n = entries->n, n_up = 0, n_down = 0;
-    struct yn_entry *list = entries->list;
-    for (size_t i = 1; i < n && (n_up == 0 || n_down == 0); i++) {
-        int order = compare_entries(&list[i - 1], &list[i]);
-        n_up += order <= 0;
-        n_down += order > 0;
-    }
-    if (n_down == 0)
-        return;
-    if (n_up > 0) {
-        qsort(list, n, sizeof *list, compare_entries);
-        return;
-    }
-    for (size_t i = 0; i < n / 2; i++) {
-        struct yn_entry t = list[i];
-        list[i] = list[n - 1 - i];
-        list[n - 1 - i] = t;
-    }
 }
 
 static enum rdb_status failure_of(const struct reader *reader)

@@ -6,6 +6,7 @@
 void batch_init(struct batch *batch)
 {
     batch->n = 0;
+    batch->has_scores = false;
     for (size_t i = 0; i < BATCH_MAX; i++)
         yn_request_init(&batch->request[i]);
 }
@@ -109,10 +110,12 @@ void batch_look_ahead(struct batch *batch, const char *data,
     gathered.key = (struct yn_bytes){NULL, 0};
     gathered.set = NULL;
     gathered.first = gathered.n = 0;
+    batch->has_scores = false;
     for (size_t i = 0; i < batch->n; i++) {
         size_t argc = batch->request[i].argc;
         const struct yn_bytes *argv = yn_request_argv(&batch->request[i], data);
         data += batch->request[i].used;
+        batch->argv[i] = argv;
         batch->ahead[i].set = NULL;
         batch->spec[i] = argc > 0 ? cmd_find(argv[0]) : NULL;
         const struct cmd_spec *spec = batch->spec[i];
@@ -127,6 +130,7 @@ void batch_look_ahead(struct batch *batch, const char *data,
             gathered.members[gathered.n++] =
                 argv[spec->members.first + k * spec->members.step];
         batch->ahead[i] = (struct cmd_ahead){gathered.set, batch->scores + at, n};
+        batch->has_scores = true;
     }
     look_up(batch, &gathered);
 }
@@ -135,4 +139,5 @@ void batch_forget_scores(struct batch *batch)
 {
     for (size_t i = 0; i < batch->n; i++)
         batch->ahead[i].set = NULL;
+    batch->has_scores = false;
 }

@@ -22,7 +22,9 @@ struct batch {
     struct yn_request request[BATCH_MAX];
     const struct cmd_spec *spec[BATCH_MAX]; /* as far as known; for cmd_call.spec */
     struct cmd_ahead ahead[BATCH_MAX];      /* for cmd_call.ahead */
+    const struct yn_bytes *argv[BATCH_MAX]; /* their arguments, once looked ahead */
     double scores[BATCH_MEMBERS_MAX];
+    bool has_scores; /* `ahead` tells of some */
     size_t n;
 };
 
@@ -44,12 +46,18 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
 /* Forgets the requests. */
 void batch_drop(struct batch *batch);
 
-/* Looks up ahead what the requests name: commands, and members of sets. data: as for
- * batch_parse. */
+/* Looks up ahead what the requests name: their arguments, commands, and members of sets.
+ * data: as for batch_parse; it must stay where it is. */
 struct keyspace;
 void batch_look_ahead(struct batch *batch, const char *data,
                       const struct keyspace *keyspace, int64_t now_ms);
-/* The sets may have changed: forgets the scores. */
+/* Forgets the scores. */
 void batch_forget_scores(struct batch *batch);
+/* To be called when sets may have changed. */
+static inline void batch_sets_changed(struct batch *batch)
+{
+    if (batch->has_scores) /* most batches that change something have looked up nothing */
+        batch_forget_scores(batch);
+}
 
 #endif

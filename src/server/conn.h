@@ -48,9 +48,18 @@ struct conn {
         uv_pipe_t pipe;
     } io;
     struct loop *loop;
-    struct link in_conns, in_ready;
+    struct link in_conns;
     struct link in_monitors; /* of the server; alone: no monitor */
+
+    /* HOT: side by side, what a push to one of many subscribers looks at */
+    struct link in_ready; /* or in the loop's `pushed` */
     enum conn_state state;
+    int resp;
+    bool is_running; /* a command of this connection is on the stack */
+    bool is_in_pushed;
+    const char *kill_reason; /* to be closed at its next turn, for this */
+    struct yn_buf push;      /* messages nobody asked for, waiting for a gap */
+
     bool is_unix;
     bool is_local; /* from this machine */
 
@@ -64,22 +73,19 @@ struct conn {
     bool has_ended; /* the client sends no more */
     bool is_held;   /* the next command waits for the end of a pause */
 
-    /* output: what the kernel is taking, what comes next, and pushes waiting for a gap */
+    /* output: what the kernel is taking, and what comes next */
     struct yn_buf writing;
     size_t writing_left; /* bytes of it that are not taken yet, as far as known */
     bool is_writing;
     struct yn_buf out;
-    struct yn_buf push;
     uv_write_t write_req;
     uv_shutdown_t shutdown_req;
     bool closes_when_flushed;
-    const char *kill_reason; /* to be closed at its next turn, for this */
     uint64_t over_soft_since_ns;
 
     /* replies under way (jobs.h), and bytes of replies that wait behind them */
     struct link jobs;
     size_t jobs_bytes;
-    bool is_running; /* a command of this connection is on the stack */
 
     /* a transaction */
     struct multi multi;
@@ -92,7 +98,6 @@ struct conn {
 
     /* the session */
     uint64_t id;
-    int resp;
     size_t db;
     bool is_authenticated;
     bool may_all; /* nothing needs to be checked (acl_conns.h) */

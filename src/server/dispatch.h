@@ -8,11 +8,10 @@
 #include "server/batch.h"
 #include "server/conn.h"
 
-/* Runs request i of the loop's batch; argv are its arguments. The reply is appended to
+/* Runs request i of the loop's batch, which has looked ahead. The reply is appended to
  * conn->out, or begun there when a job has to go on (jobs.h).
  * loop->mono_ns is up to date on return, unless the command was a brief one. */
-void dispatch_run(struct conn *conn, struct batch *batch, size_t i,
-                  const struct yn_bytes *argv);
+void dispatch_run(struct conn *conn, struct batch *batch, size_t i);
 /* Looks at the clock for brief commands, which share one look: to be called at the end of
  * a batch. */
 void dispatch_settle_time(struct loop *loop);

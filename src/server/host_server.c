@@ -215,17 +215,18 @@ static void notify(struct host *h, struct yn_bytes key, const char *event)
         notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
 }
 
-static void count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
+/* Returns whether the key is there. */
+static bool count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
 {
     if (value.type != HOST_NONE) {
         h->loop->stats.keyspace_hits++;
-        return;
+        return true;
     }
     h->loop->stats.keyspace_misses++;
     /* Who asks for a key that has expired is the first to hear that it has. */
     if (h->loop->server->pause.mode == PAUSE_NONE)
         keyspace_drop_expired(h->keyspace, key, h->now_ms);
-    notify(h, key, "keymiss");
+    return false;
 }
 
 /* A look-up that is a use of the key, unless the client wants none to be. */
@@ -238,11 +239,20 @@ static struct host_value look_up(struct host *h, struct yn_bytes key)
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = look_up(h, key);
-    count_look_up(h, key, value);
+    if (!count_look_up(h, key, value))
+        notify(h, key, "keymiss");
     return value;
 }
 
 struct host_value host_key_peek(struct host *h, struct yn_bytes key)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    if (!count_look_up(h, key, value))
+        notify(h, key, "keymiss");
+    return value;
+}
+
+struct host_value host_key_inspect(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
     count_look_up(h, key, value);
@@ -350,11 +360,15 @@ bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
+    struct server *server = h->loop->server;
     h->loop->stats.changes++;
-    watch_touch(&h->loop->server->watches, h->db, key);
-    tracking_note_change(&h->loop->server->tracking, key, h->conn);
+    if (server->watches.n_clients > 0)
+        watch_touch(&server->watches, h->db, key);
+    if (tracking_is_on(&server->tracking))
+        tracking_note_change(&server->tracking, key, h->conn);
     notify(h, key, event);
-    blocking_key_changed(h, key);
+    if (server->blocked.n_clients > 0)
+        blocking_key_changed(h, key);
 }
 
 bool host_key_touch(struct host *h, struct yn_bytes key)
@@ -418,17 +432,18 @@ uint64_t host_key_scan(struct host *h, uint64_t cursor, size_t count, host_key_f
 void host_key_flush(struct host *h, enum host_flush how)
 {
     databases_flush(h->loop->server, h->db, how);
-    host_db_changed(h, h->db);
+    h->loop->stats.changes++;
+    multi_touch_db(h, h->db); /* nobody waits for a key to go */
     tracking_note_flush(&h->loop->server->tracking);
 }
 
 void host_key_flush_all(struct host *h, enum host_flush how)
 {
     struct server *server = h->loop->server;
-    for (size_t i = 0; i < server->n_databases; i++) {
+    for (size_t i = 0; i < server->n_databases; i++)
         databases_flush(server, i, how);
-        host_db_changed(h, i);
-    }
+    h->loop->stats.changes += server->n_databases;
+    multi_touch_db(h, WATCH_EVERY_DB);
     tracking_note_flush(&server->tracking);
 }
 

@@ -3,12 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct interest_key *interest_find(const struct names *table, size_t db,
-                                   struct yn_bytes name)
-{
-    return interest_key_of(names_find(table, db, name));
-}
-
 static struct interest_key *key_new(struct names *table, size_t db, struct yn_bytes name)
 {
     struct interest_key *key = malloc(sizeof *key + name.len);

@@ -26,9 +26,6 @@ struct interest {
     void *owner;
 };
 
-/* The key, or NULL when nobody is interested in it. */
-struct interest_key *interest_find(const struct names *table, size_t db,
-                                   struct yn_bytes name);
 /* Puts the interest at the end of the key's list and of the owner's. Returns false,
  * nothing changed, when out of memory. */
 bool interest_add(struct names *table, struct interest *interest, void *owner,
@@ -39,6 +36,13 @@ void interest_remove(struct names *table, struct interest *interest);
 static inline struct interest_key *interest_key_of(struct name *name)
 {
     return name == NULL ? NULL : LIST_ITEM(name, struct interest_key, name);
+}
+
+/* The key, or NULL when nobody is interested in it. */
+static inline struct interest_key *interest_find(const struct names *table, size_t db,
+                                                 struct yn_bytes name)
+{
+    return interest_key_of(names_find(table, db, name));
 }
 
 #endif

@@ -29,9 +29,11 @@ struct yn_buf *jobs_out(struct conn *conn)
     return &LIST_ITEM(conn->jobs.prev, struct held_job, in_conn)->after;
 }
 
+/* Or until there is no room for more: the connection is closed then, and a reply can be
+ * all but endless. */
 static void run_to_end(struct cmd_job *job, struct host *h)
 {
-    while (!job->step(job, h, JOBS_CHUNK))
+    while (!job->step(job, h, JOBS_CHUNK) && !h->out->failed)
         continue;
     job->free(job);
 }

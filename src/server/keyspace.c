@@ -104,13 +104,20 @@ static bool is_expired(const struct keyspace *ks, const struct key_entry *e,
     return e->has_expiry && due_at_ms(&ks->heap, keyspace_slot_of(e)) <= now_ms;
 }
 
-struct key_entry *keyspace_entry(const struct keyspace *ks, struct yn_bytes key,
-                                 int64_t now_ms)
+/* HOT: inline for look-ups. */
+static inline struct key_entry *entry_find(const struct keyspace *ks, struct yn_bytes key,
+                                           int64_t now_ms)
 {
     if (ks->keys.slots == NULL)
         return NULL;
     struct key_entry *e = *keydir_find(&ks->keys, key, keydir_hash(&ks->keys, key));
     return e == NULL || is_expired(ks, e, now_ms) ? NULL : e;
+}
+
+struct key_entry *keyspace_entry(const struct keyspace *ks, struct yn_bytes key,
+                                 int64_t now_ms)
+{
+    return entry_find(ks, key, now_ms);
 }
 
 /* ---- life ---- */
@@ -203,7 +210,7 @@ void keyspace_free(struct keyspace *ks)
 
 /* ---- reading ---- */
 
-struct host_value keyspace_value_of(const struct key_entry *e)
+static inline struct host_value value_of(const struct key_entry *e)
 {
     struct host_value value = {.type = HOST_NONE};
     if (e == NULL)
@@ -221,19 +228,24 @@ struct host_value keyspace_value_of(const struct key_entry *e)
     return value;
 }
 
+struct host_value keyspace_value_of(const struct key_entry *e)
+{
+    return value_of(e);
+}
+
 struct host_value keyspace_find(const struct keyspace *ks, struct yn_bytes key,
                                 int64_t now_ms)
 {
-    return keyspace_value_of(keyspace_entry(ks, key, now_ms));
+    return value_of(entry_find(ks, key, now_ms));
 }
 
 struct host_value keyspace_use(struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
 {
-    struct key_entry *e = keyspace_entry(ks, key, now_ms);
+    struct key_entry *e = entry_find(ks, key, now_ms);
     uint32_t now_s = keyspace_clock_s(now_ms);
     if (e != NULL && e->used_s != now_s)
         e->used_s = now_s & CLOCK_MASK;
-    return keyspace_value_of(e);
+    return value_of(e);
 }
 
 int64_t keyspace_idle_s(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)

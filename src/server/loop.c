@@ -7,6 +7,11 @@
 #include "server/conn.h"
 #include "server/server.h"
 
+/* How long messages wait for others while clients are busy: as long as it took to send
+ * the last ones, so that sending takes half of the time at most; within these bounds. */
+#define PUSHED_MIN_NS ((uint64_t)1000 * 1000)
+#define PUSHED_MAX_NS ((uint64_t)20 * 1000 * 1000)
+
 static uint64_t clock_ns(clockid_t id)
 {
     struct timespec t;
@@ -44,6 +49,8 @@ bool loop_init(struct loop *loop, struct server *server)
     loop->server = server;
     list_init(&loop->conns);
     list_init(&loop->ready);
+    list_init(&loop->pushed);
+    loop->push_wait_ns = PUSHED_MIN_NS;
     loop->cursor = &loop->conns;
     loop->n_conns = 0;
     yn_buf_init(&loop->spare_out);
@@ -79,28 +86,64 @@ void loop_clear(struct loop *loop)
     yn_buf_clear(&loop->scrap);
 }
 
-static void on_idle(uv_idle_t *idle)
+/* Those that are woken again meanwhile wait for the next iteration: sockets come first.
+ */
+static void give_turns(struct link *conns)
 {
-    struct loop *loop = idle->data;
     struct link batch;
-    /* Those that are woken again meanwhile wait for the next iteration: sockets come
-     * first. */
-    list_move_all(&loop->ready, &batch);
+    list_move_all(conns, &batch);
     while (!list_is_empty(&batch)) {
         struct conn *conn = LIST_ITEM(batch.next, struct conn, in_ready);
         list_remove(&conn->in_ready);
+        conn->is_in_pushed = false;
         conn_turn(conn);
     }
-    if (list_is_empty(&loop->ready))
+}
+
+static void send_pushed(struct loop *loop)
+{
+    uint64_t began_ns = loop_update_mono(loop);
+    give_turns(&loop->pushed);
+    uint64_t took_ns = loop_update_mono(loop) - began_ns;
+    loop->push_wait_ns = took_ns < PUSHED_MIN_NS   ? PUSHED_MIN_NS
+                         : took_ns > PUSHED_MAX_NS ? PUSHED_MAX_NS
+                                                   : took_ns;
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    struct loop *loop = idle->data;
+    give_turns(&loop->ready);
+    if (!list_is_empty(&loop->pushed) &&
+        (list_is_empty(&loop->ready) ||
+         loop->mono_ns - loop->pushed_ns > loop->push_wait_ns))
+        send_pushed(loop);
+    if (list_is_empty(&loop->ready) && list_is_empty(&loop->pushed))
         uv_idle_stop(idle);
+}
+
+static void wake(struct loop *loop, struct conn *conn, struct link *list)
+{
+    list_append(list, &conn->in_ready);
+    conn->is_in_pushed = list == &loop->pushed;
+    uv_idle_start(&loop->idle, on_idle);
 }
 
 void loop_wake(struct loop *loop, struct conn *conn)
 {
+    if (conn->is_in_pushed)
+        list_remove(&conn->in_ready);
+    if (list_is_empty(&conn->in_ready))
+        wake(loop, conn, &loop->ready);
+}
+
+void loop_wake_pushed(struct loop *loop, struct conn *conn)
+{
     if (!list_is_empty(&conn->in_ready))
         return;
-    list_append(&loop->ready, &conn->in_ready);
-    uv_idle_start(&loop->idle, on_idle);
+    if (list_is_empty(&loop->pushed))
+        loop->pushed_ns = loop->mono_ns;
+    wake(loop, conn, &loop->pushed);
 }
 
 void loop_visit_conns(struct loop *loop, int64_t hz)

@@ -37,8 +37,11 @@ struct loop {
 
     struct link conns;
     size_t n_conns;
-    struct link *cursor; /* of the cron's walk over conns */
-    struct link ready;   /* connections that want a turn without waiting for an event */
+    struct link *cursor;   /* of the cron's walk over conns */
+    struct link ready;     /* connections that want a turn without waiting for an event */
+    struct link pushed;    /* connections with nothing but messages to be sent */
+    uint64_t pushed_ns;    /* when the first of them came there */
+    uint64_t push_wait_ns; /* how long they wait at most */
 
     char *read_buf;          /* LOOP_READ_BYTES */
     struct yn_buf spare_out; /* lent to the connection that has its turn */
@@ -66,6 +69,9 @@ void loop_clear(struct loop *loop);
 
 /* Gives the connection a turn in the next iteration. */
 void loop_wake(struct loop *loop, struct conn *conn);
+/* Gives it a turn when those that are ready have had theirs and want no other, or soon:
+ * while a client publishes one message after the other, several are written at once. */
+void loop_wake_pushed(struct loop *loop, struct conn *conn);
 
 /* Reads the clocks. */
 void loop_update_clock(struct loop *loop);

@@ -41,7 +41,7 @@ void memory_cmd_usage(struct cmd_call *call)
         cmd_args_reply_error(&args, h);
         return;
     }
-    struct host_value value = host_key_peek(h, call->argv[2]);
+    struct host_value value = host_key_inspect(h, call->argv[2]);
     if (value.type == HOST_NONE) {
         host_reply_null(h);
         return;

@@ -35,7 +35,7 @@ void multi_abort(struct conn *conn, struct host *h, const char *reason);
 /* Ends transaction and watches, as DISCARD and RESET do. */
 void multi_reset(struct conn *conn);
 
-/* For database db: all its keys may have changed. */
+/* For database db, or WATCH_EVERY_DB: all its keys may have changed. */
 void multi_touch_db(struct host *h, size_t db);
 
 #endif

@@ -28,10 +28,8 @@ static struct name **bucket_of(const struct names *names, size_t space,
     return &names->buckets[hash & (names->n_buckets - 1)];
 }
 
-struct name *names_find(const struct names *names, size_t space, struct yn_bytes bytes)
+struct name *names_search(const struct names *names, size_t space, struct yn_bytes bytes)
 {
-    if (names->n == 0)
-        return NULL;
     struct name *name = *bucket_of(names, space, bytes);
     while (name != NULL &&
            (name->space != space || yn_bytes_compare(name->bytes, bytes) != 0))

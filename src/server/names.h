@@ -9,6 +9,7 @@
 #ifndef NAMES_H
 #define NAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "server/list.h"
@@ -34,8 +35,16 @@ struct names {
 void names_init(struct names *names, uint64_t hash_seed);
 /* Gives the buckets back; what is in the table is the caller's. */
 void names_clear(struct names *names);
-/* The name, or NULL. */
-struct name *names_find(const struct names *names, size_t space, struct yn_bytes bytes);
+/* The name, or NULL. In a table that is not empty: */
+struct name *names_search(const struct names *names, size_t space, struct yn_bytes bytes);
+/* In any; inline, since every change of a key asks tables that are nearly always empty.
+ */
+static inline struct name *names_find(const struct names *names, size_t space,
+                                      struct yn_bytes bytes)
+{
+    return names->n == 0 ? NULL : names_search(names, space, bytes);
+}
+
 /* Adds a name that is not there yet; space and bytes are filled in. Returns false when
  * out of memory. */
 bool names_add(struct names *names, struct name *name);

@@ -26,6 +26,10 @@ struct pause {
 /* The timer is to be closed by the caller in the end. */
 void pause_init(struct pause *pause, uv_loop_t *uv);
 
+static inline bool pause_is_on(const struct pause *pause)
+{
+    return pause->mode != PAUSE_NONE;
+}
 /* Whether the connection has to wait with this command; then it is held. spec: as far as
  * it is known, or NULL. */
 bool pause_holds(struct conn *conn, const struct cmd_spec *spec, size_t argc,

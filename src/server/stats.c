@@ -3,29 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Specs lie in tables, some 100 bytes apart: multiply to spread them. */
-static size_t hash_spec(const struct cmd_spec *spec)
+struct stats_command *stats_command_take(struct stats *stats, const struct cmd_spec *spec)
 {
-    return (size_t)((uint64_t)(uintptr_t)spec * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-}
-
-struct stats_command *stats_command_of(struct stats *stats, const struct cmd_spec *spec)
-{
-    for (size_t i = hash_spec(spec);; i++) {
+    for (size_t i = stats_slot_of(spec);; i++) {
         struct stats_command *c = &stats->command[i & (STATS_COMMAND_SLOTS - 1)];
+        if (c->spec == NULL)
+            c->spec = spec;
         if (c->spec == spec)
             return c;
-        if (c->spec == NULL) {
-            c->spec = spec;
-            return c;
-        }
     }
 }
 
 const struct stats_command *stats_find_command(const struct stats *stats,
                                                const struct cmd_spec *spec)
 {
-    for (size_t i = hash_spec(spec);; i++) {
+    for (size_t i = stats_slot_of(spec);; i++) {
         const struct stats_command *c = &stats->command[i & (STATS_COMMAND_SLOTS - 1)];
         if (c->spec == spec || c->spec == NULL)
             return c->spec == spec ? c : NULL;

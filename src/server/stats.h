@@ -49,8 +49,25 @@ struct stats {
 void stats_init(struct stats *stats);
 void stats_clear(struct stats *stats);
 
+/* Where the search for a command's counters begins. Specs lie in tables, some 100 bytes
+ * apart: a product spreads them. */
+static inline size_t stats_slot_of(const struct cmd_spec *spec)
+{
+    return (size_t)((uint64_t)(uintptr_t)spec * UINT64_C(0x9e3779b97f4a7c15) >> 40) &
+           (STATS_COMMAND_SLOTS - 1);
+}
+
+/* Searches on from there; gives a command that has none a place. */
+struct stats_command *stats_command_take(struct stats *stats,
+                                         const struct cmd_spec *spec);
+
 /* The counters of a command; never NULL while STATS_COMMAND_SLOTS is large enough. */
-struct stats_command *stats_command_of(struct stats *stats, const struct cmd_spec *spec);
+static inline struct stats_command *stats_command_of(struct stats *stats,
+                                                     const struct cmd_spec *spec)
+{
+    struct stats_command *c = &stats->command[stats_slot_of(spec)];
+    return c->spec == spec ? c : stats_command_take(stats, spec);
+}
 /* The same if it has been counted, else NULL. */
 const struct stats_command *stats_find_command(const struct stats *stats,
                                                const struct cmd_spec *spec);

@@ -7,8 +7,8 @@
  *
  * A tracker outlives its connection as long as keys name it, so that closing a connection
  * costs nothing for each key that it has read; its conn is NULL then. When a client turns
- * tracking off, its tracker stays aside: turned on again, the client hears of the keys that
- * it has read before, as it does from Redis.
+ * tracking off, its tracker stays aside: turned on again, the client hears of the keys
+ * that it has read before, as it does from Redis.
  */
 #include "server/tracking.h"
 
@@ -22,7 +22,7 @@
 struct tracker {
     struct conn *conn; /* NULL: it is gone */
     bool is_on;
-    size_t n_refs;     /* the connection, and keys that name it */
+    size_t n_refs; /* the connection, and keys that name it */
     unsigned flags;
     bool is_caching; /* CLIENT CACHING stands before the present command */
     bool is_broken;
@@ -56,7 +56,7 @@ struct prefix_client {
 /* A key that was changed since the last broadcast. */
 struct change {
     struct name name; /* in prefix->changed */
-    uint64_t by;      /* number of the client that changed it; 0: several, or the server */
+    uint64_t by; /* number of the client that changed it; 0: several, or the server */
     char text[];
 };
 
@@ -247,7 +247,10 @@ void tracking_note_read(struct tracking *tracking, struct tracker *tracker,
 {
     struct name *found = names_find(&tracking->keys, 0, name);
     struct key *key = found != NULL ? KEY_OF(found) : key_new(tracking, name);
-    if (key == NULL || !key_add(tracking, key, tracker)) { /* out of memory: the client must not keep what it has read */
+    if (key == NULL ||
+        !key_add(
+            tracking, key,
+            tracker)) { /* out of memory: the client must not keep what it has read */
         if (key != NULL)
             key_is_stale(tracking, key, NULL);
         tell(tracker, NULL);
@@ -312,13 +315,12 @@ static void prefix_client_free(struct tracking *tracking, struct prefix_client *
     free(client);
 }
 
-static bool has_prefix(const struct tracker *tracker, struct yn_bytes text)
+/* Looks among the prefix's clients: a client may have thousands of prefixes. */
+static bool has_client(const struct prefix *prefix, const struct tracker *tracker)
 {
-    const struct link *all = &tracker->prefixes;
+    const struct link *all = &prefix->clients;
     for (struct link *l = all->next; l != all; l = l->next) {
-        const struct prefix_client *client =
-            LIST_ITEM(l, struct prefix_client, in_tracker);
-        if (yn_bytes_compare(client->prefix->name.bytes, text) == 0)
+        if (LIST_ITEM(l, struct prefix_client, in_prefix)->tracker == tracker)
             return true;
     }
     return false;
@@ -327,9 +329,9 @@ static bool has_prefix(const struct tracker *tracker, struct yn_bytes text)
 static bool add_prefix(struct tracking *tracking, struct tracker *tracker,
                        struct yn_bytes text)
 {
-    if (has_prefix(tracker, text))
-        return true;
     struct prefix *prefix = prefix_get(tracking, text);
+    if (prefix != NULL && has_client(prefix, tracker))
+        return true;
     struct prefix_client *client = malloc(sizeof *client);
     if (prefix == NULL || client == NULL) {
         free(client);

@@ -82,6 +82,12 @@ size_t tracking_prefixes(const struct tracker *tracker,
 
 /* ---- what happens ---- */
 
+/* Whether changes matter to anybody. */
+static inline bool tracking_is_on(const struct tracking *tracking)
+{
+    return tracking->keys.n > 0 || tracking->prefixes.n > 0;
+}
+
 /* The client has read a key. At most max_keys keys are remembered (0: any number): the
  * oldest make room, their clients being told that they are stale. */
 void tracking_note_read(struct tracking *tracking, struct tracker *tracker,

@@ -133,22 +133,74 @@ static bool fail_overlap(struct cmd_args *args, const char *kind, struct yn_byte
                                 (int)a.len, a.data, kind, (int)b.len, b.data);
 }
 
+/* A prefix, and its number among those that are given; SIZE_MAX: it is in force. */
+struct numbered {
+    struct yn_bytes text;
+    size_t number;
+};
+
+static void collect_numbered(void *ctx, struct yn_bytes prefix)
+{
+    struct numbered **next = ctx;
+    *(*next)++ = (struct numbered){prefix, SIZE_MAX};
+}
+
+static int compare_numbered(const void *a, const void *b)
+{
+    return yn_bytes_compare(((const struct numbered *)a)->text,
+                            ((const struct numbered *)b)->text);
+}
+
+/* The lowest number of a prefix that overlaps with another; SIZE_MAX: none does. In
+ * order, all that begin with a prefix follow it at once. */
+static size_t first_overlapping(struct numbered *all, size_t n)
+{
+    size_t root = 0, first = SIZE_MAX;
+    qsort(all, n, sizeof *all, compare_numbered);
+    for (size_t i = 1; i < n; i++) {
+        if (!overlap(all[root].text, all[i].text)) {
+            root = i;
+            continue;
+        }
+        first = all[root].number < first ? all[root].number : first;
+        first = all[i].number < first ? all[i].number : first;
+    }
+    return first;
+}
+
+/* Which one the given prefix number i overlaps with: one in force, or else a later one.
+ */
+static bool fail_overlap_of(struct cmd_args *args, const struct tracking_options *options,
+                            const struct tracker *tracker, size_t i)
+{
+    struct overlap_search search = {.prefix = options->prefixes[i]};
+    if (tracker != NULL)
+        tracking_prefixes(tracker, look_for_overlap, &search);
+    if (search.has_found)
+        return fail_overlap(args, "an existing", search.prefix, search.found);
+    size_t k = i + 1;
+    while (!overlap(search.prefix, options->prefixes[k]))
+        k++;
+    return fail_overlap(args, "another provided", search.prefix, options->prefixes[k]);
+}
+
 static bool check_prefixes(struct cmd_args *args, const struct tracking_options *options,
                            const struct tracker *tracker)
 {
-    for (size_t i = 0; i < options->n_prefixes; i++) {
-        struct overlap_search search = {.prefix = options->prefixes[i]};
-        if (tracker != NULL)
-            tracking_prefixes(tracker, look_for_overlap, &search);
-        if (search.has_found)
-            return fail_overlap(args, "an existing", search.prefix, search.found);
-        for (size_t k = i + 1; k < options->n_prefixes; k++) {
-            if (overlap(options->prefixes[i], options->prefixes[k]))
-                return fail_overlap(args, "another provided", options->prefixes[i],
-                                    options->prefixes[k]);
-        }
-    }
-    return true;
+    size_t n_before = tracker != NULL ? tracking_prefixes(tracker, NULL, NULL) : 0;
+    size_t n = options->n_prefixes + n_before;
+    if (options->n_prefixes == 0)
+        return true;
+    struct numbered *all = cmd_arena_take(args->arena, n * sizeof *all);
+    if (all == NULL)
+        return cmd_args_fail(args, CMD_ERR_NOMEM);
+    for (size_t i = 0; i < options->n_prefixes; i++)
+        all[i] = (struct numbered){options->prefixes[i], i};
+    struct numbered *next = all + options->n_prefixes;
+    if (tracker != NULL)
+        tracking_prefixes(tracker, collect_numbered, &next);
+    size_t first = first_overlapping(all, n);
+    return first == SIZE_MAX || fail_overlap_of(args, options, tracker, first);
 }
 
 void client_tracking(struct cmd_call *call)

@@ -120,8 +120,8 @@ void watch_touch_db(struct watches *watches, size_t db, watch_exists_fn exists, 
     struct link *all = &watches->table.all;
     for (struct link *l = all->next; l != all; l = l->next) {
         struct interest_key *key = interest_key_of(NAME_OF(l));
-        if (key->name.space == db)
-            gather_touched(key, exists(ctx, db, key->name.bytes), &touched);
+        if (db == WATCH_EVERY_DB || key->name.space == db)
+            gather_touched(key, exists(ctx, key->name.space, key->name.bytes), &touched);
     }
     while (!list_is_empty(&touched)) {
         struct watch_client *client =

@@ -41,6 +41,8 @@ void watch_touch(struct watches *watches, size_t db, struct yn_bytes name);
 
 /* Whether there is such a key. */
 typedef bool (*watch_exists_fn)(void *ctx, size_t db, struct yn_bytes name);
+/* Instead of the number of a database. */
+#define WATCH_EVERY_DB SIZE_MAX
 /* A whole database was emptied or exchanged: touches all who watch a key in it that was
  * there or is there now. */
 void watch_touch_db(struct watches *watches, size_t db, watch_exists_fn exists,

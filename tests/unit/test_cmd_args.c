@@ -50,6 +50,28 @@ static void test_words(void **state)
     assert_int_equal(cmd_args_left(&args), 0);
 }
 
+static bool is_same_letter(unsigned char a, unsigned char b)
+{
+    return a == b || ((a | 0x20) == (b | 0x20) && (a | 0x20) >= 'a' && (a | 0x20) <= 'z');
+}
+
+/* Every pair of bytes at every place of words of every length up to nine. */
+static void test_letters(void **state)
+{
+    (void)state;
+    for (size_t len = 1; len <= 9; len++)
+        for (size_t at = 0; at < len; at++)
+            for (unsigned pair = 0; pair < 0x10000; pair++) {
+                char a[] = "gEo_rd|1z", b[] = "GeO_Rd|1Z";
+                a[at] = (char)(pair & 0xff);
+                b[at] = (char)(pair >> 8);
+                assert_int_equal(
+                    cmd_letters_are(a, b, len),
+                    is_same_letter((unsigned char)a[at], (unsigned char)b[at]));
+            }
+    assert_true(cmd_letters_are("", "", 0));
+}
+
 /* The first failure stays, and ends everything. */
 static void test_failure(void **state)
 {
@@ -146,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_words, setup, teardown),
+        cmocka_unit_test(test_letters),
         cmocka_unit_test_setup_teardown(test_failure, setup, teardown),
         cmocka_unit_test_setup_teardown(test_format, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arena, setup, teardown),

@@ -135,7 +135,8 @@ static void test_without_memory(void **state)
     assert_null(names_find(&names, 0, things[0].name.bytes));
     assert_true(names_add(&names, &things[0].name));
     things[0].is_in = true;
-    allocs_reset(1, true); /* the table does not grow, and takes every name all the same */
+    allocs_reset(1,
+                 true); /* the table does not grow, and takes every name all the same */
     for (size_t i = 1; i < THINGS; i++) {
         if (plain_find(&things[i]) != NULL)
             continue;
@@ -145,8 +146,7 @@ static void test_without_memory(void **state)
     allocs_reset(0, false);
     assert_true(names.n > names.n_buckets);
     for (size_t i = 0; i < THINGS; i++)
-        assert_non_null(
-            names_find(&names, things[i].name.space, things[i].name.bytes));
+        assert_non_null(names_find(&names, things[i].name.space, things[i].name.bytes));
     names_clear(&names);
 }
 

@@ -40,8 +40,7 @@ static void test_parse(void **state)
     int64_t classes = 42;
     const char *bad[] = {"q", "KEq", "k", " ", "K E"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(
-            notify_parse((struct yn_bytes){bad[i], strlen(bad[i])}, &classes));
+        assert_false(notify_parse((struct yn_bytes){bad[i], strlen(bad[i])}, &classes));
     assert_false(notify_parse((struct yn_bytes){"K\0", 2}, &classes));
     assert_int_equal(classes, 42);
 }

@@ -16,14 +16,14 @@ class Driver:
     CHANNELS = ("c0", "c1", "d0", "__keyevent@0__:set")
     PATTERNS = ("c*", "*", "__key*", "__keyspace@?__:a*", "d?")
     PREFIXES = ("a", "b", "a0", "ab", "")
-    LETTERS = "KKEEg$zm"
+    LETTERS = "KKEEg$zmnx"
 
     def __init__(self, server, seed, unknown):
         self.server = server
         self.is_redis = server.name == "redis-server"
         self.random = random.Random(seed)
         self.unknown = unknown
-        self.model = Model()
+        self.model = Model(self.is_redis)
         self.conns = {}
         self.trace = []
         self.n_commands = 0
@@ -235,7 +235,7 @@ class Driver:
         choose = self.random.choice
         if choose(range(30)) == 0:
             self.set_events("".join(self.some(self.LETTERS, 6)) +
-                            choose(("", "A", "KEA", "KEAm")))
+                            choose(("", "A", "KEA", "KEAm", "KEAmn")))
         client = choose(list(self.conns))
         if choose(range(60)) == 0:
             self.trace.append((client.number, "leaves"))

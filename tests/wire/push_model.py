@@ -76,7 +76,8 @@ class Client:
 
 
 class Model:
-    def __init__(self):
+    def __init__(self, is_redis):
+        self.is_redis = is_redis
         self.dbs = [{}, {}]  # key -> [kind, value, expires]
         self.clients = {}  # by number
         self.events = ""
@@ -185,10 +186,13 @@ class Model:
             self.look_up(client, key)
         self.note_read(client, keys)
 
-    def change(self, client, key, event, value=None):
+    def change(self, client, key, event, value=None, is_replaced=False):
         """Stores a value (None: as it is) and tells of it."""
+        keys = self.dbs[client.db]
         if value is not None:
-            self.dbs[client.db][key] = value
+            if is_replaced or key not in keys:
+                self.event("new", client.db, key)
+            keys[key] = value
         self.touch(client.db, key, event, client)
 
     def remove(self, client, key):
@@ -230,6 +234,11 @@ class Model:
             self.change(client, key, "append", ["s", old[1] + text, old[2]])
 
     def do_mset(self, client, *pairs):
+        if not self.is_redis:  # all are there at once, or none of them is
+            keys = self.dbs[client.db]
+            for key in dict.fromkeys(key for key in pairs[::2] if key not in keys):
+                self.event("new", client.db, key)
+                keys[key] = None
         for key, value in zip(pairs[::2], pairs[1::2]):
             self.change(client, key, "set", ["s", value, False])
 
@@ -313,6 +322,7 @@ class Model:
         keys = self.dbs[client.db]
         if old in keys and old != new:
             keys[new] = keys.pop(old)
+            self.event("new", client.db, new)
             self.touch(client.db, old, "rename_from", client)
             self.touch(client.db, new, "rename_to", client)
 
@@ -327,13 +337,14 @@ class Model:
         value = self.look_up(client, old)
         if value and (replace or new not in keys):
             copy = dict(value[1]) if value[0] == "z" else value[1]
-            self.change(client, new, "copy_to", [value[0], copy, value[2]])
+            self.change(client, new, "copy_to", [value[0], copy, value[2]], True)
 
     def do_move(self, client, key, db):
         db = int(db)
         if db == client.db or key in self.dbs[db] or key not in self.dbs[client.db]:
             return
         self.dbs[db][key] = self.dbs[client.db].pop(key)
+        self.event("new", db, key)
         self.touch(client.db, key, "move_from", client)
         self.touch(db, key, "move_to", client)
 

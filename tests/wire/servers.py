@@ -134,13 +134,14 @@ class Server:
             self.process.kill()
         self.process.wait()
 
+    def has_sanitizer(self):
+        maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text()
+        return re.search(r"lib[at]san", maps) is not None
+
     def grown_bytes(self, before):
         """How much resident memory has grown. Sanitizers keep freed blocks for a while, which
         says nothing about the server: 0 there."""
-        maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text()
-        if re.search(r"lib[at]san", maps):
-            return 0
-        return self.resident_bytes() - before
+        return 0 if self.has_sanitizer() else self.resident_bytes() - before
 
     def resident_bytes(self):
         fields = pathlib.Path(f"/proc/{self.pid}/statm").read_text().split()

@@ -31,7 +31,7 @@ def run(server, *words, stdin=None):
     """Runs redis-cli to its end; returns what it prints."""
     done = subprocess.run(
         ["redis-cli", "-s", server.path, *words], capture_output=True, text=True,
-        timeout=WAIT_S, input=stdin,
+        errors="replace", timeout=WAIT_S, input=stdin,
     )
     return done.stdout + done.stderr
 

@@ -2,6 +2,7 @@
 import os
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -9,7 +10,8 @@ import time
 import pytest
 
 import servers
-from resp import Status, encode
+from rdb_payload import seal
+from resp import NULL_ARRAY, Status, encode
 from test_server import only_yonder, ping_s, wait_until
 
 MB = 1 << 20
@@ -363,3 +365,79 @@ def test_closing_for_a_slow_reader_takes_no_time(start, end):
         assert cpu_s(server) - before < 0.06
         got = conn.receive_until_closed()
         assert got.startswith(b"*1\r\n$900000\r\n") and b"PONG" not in got
+
+
+# ---- work without end ----------------------------------------------------------------
+
+
+@only_yonder
+def test_many_prefixes_are_compared_in_order(start):
+    """CLIENT TRACKING compared each of its prefixes with each other one."""
+    server = start.subject()
+    words = [word for i in range(10_000) for word in ("PREFIX", f"p{i:05}")]
+    overlapping = words + ["PREFIX", "p00500x"]
+    with server.connect(resp=3) as conn:
+        before = cpu_s(server)
+        for _ in range(5):
+            assert conn.command("CLIENT", "TRACKING", "ON", "BCAST", *words) == b"OK"
+            assert conn.command("CLIENT", "TRACKING", "OFF") == b"OK"
+            assert conn.command("CLIENT", "TRACKING", "ON", "BCAST", *overlapping) == (
+                b"ERR Prefix 'p00500' overlaps with another provided prefix 'p00500x'. "
+                b"Prefixes for a single client must not overlap."
+            )
+        assert cpu_s(server) - before < 0.5
+        conn.command("CLIENT", "TRACKING", "ON", "BCAST", *words)
+        conn.send(encode("CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "q", "PREFIX", "p04"))
+        assert conn.read() == (
+            b"ERR Prefix 'p04' overlaps with an existing prefix 'p04000'. "
+            b"Prefixes for a single client must not overlap."
+        )
+
+
+@only_yonder
+def test_flushall_looks_at_watches_once(start):
+    """FLUSHALL went through the table of watched keys for each database."""
+    server = start.subject("--databases", 65536)
+    keys = [f"w{i}" for i in range(10_000)]
+    with server.connect() as watcher, server.connect() as conn:
+        watcher.command("SELECT", 7)
+        watcher.command("SET", "w9", "v")
+        watcher.command("WATCH", *keys)
+        conn.command("SELECT", 8)
+        before = cpu_s(server)
+        conn.command("FLUSHDB")
+        watcher.command("MULTI")
+        watcher.command("PING")
+        assert watcher.command("EXEC") == [b"PONG"]  # another database was emptied
+        watcher.command("WATCH", *keys)
+        assert conn.command("FLUSHALL") == b"OK"
+        watcher.command("MULTI")
+        assert watcher.command("EXEC") == NULL_ARRAY
+        watcher.command("WATCH", *keys)  # none of them is there
+        conn.command("FLUSHALL")
+        watcher.command("MULTI")
+        assert watcher.command("EXEC") == []
+        assert cpu_s(server) - before < 0.5
+
+
+def repeating_listpack(n_elements):
+    """A compressed packed list that says the same two entries again and again."""
+    unit = b"\x07\x01\x00\x01" * 2  # the member 7 with the score 0
+    n_runs = (2 * n_elements - len(unit)) // 264
+    n_bytes = 6 + len(unit) + 264 * n_runs + 1
+    head = struct.pack("<IH", n_bytes, 0xFFFF) + unit
+    packed = bytes([len(head) - 1]) + head + b"\xe0\xff\x07" * n_runs + b"\x00\xff"
+    lengths = struct.pack(">BQBQ", 0x81, len(packed), 0x81, n_bytes)
+    return seal(b"\x11\xc3" + lengths + packed)
+
+
+@only_yonder
+def test_a_packed_list_that_repeats_itself_is_refused_early(start):
+    """A payload of 150 KB was unpacked to three million entries, and those were sorted,
+    before it was seen that they are all the same."""
+    server = start.subject()
+    with server.connect() as conn:
+        payload = repeating_listpack(6_000_000)
+        before = cpu_s(server)
+        assert conn.command("RESTORE", "k", 0, payload) == b"ERR Bad data format"
+        assert cpu_s(server) - before < 0.09 or server.has_sanitizer()
