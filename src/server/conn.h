@@ -100,7 +100,7 @@ struct conn {
     uint64_t id;
     size_t db;
     bool is_authenticated;
-    bool may_all; /* nothing needs to be checked (acl_conns.h) */
+    bool may_all;     /* nothing needs to be checked (acl_conns.h) */
     bool is_expelled; /* its user is gone; it is about to be closed */
     struct acl_user *user;
     enum conn_reply reply;
