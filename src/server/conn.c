@@ -366,7 +366,8 @@ static struct yn_request_limits limits_of(const struct conn *conn)
     return (struct yn_request_limits){.max_args = INT32_MAX,
                                       .max_bulk_len = config->proto_max_bulk_len,
                                       .max_inline_len = (size_t)64 * 1024,
-                                      .authenticated = !acl_conn_must_login(conn)};
+                                      .authenticated =
+                                          conn->may_all || !acl_conn_must_login(conn)};
 }
 
 /* Whether a command has changed what the ones behind it were parsed with (RESET, CONFIG

@@ -84,20 +84,37 @@ static bool is_memory_needed(const struct conn *conn, const struct cmd_spec *spe
     return (spec->flags & CMD_DENYOOM) != 0;
 }
 
+#define ERR_IN_MULTI "ERR Command not allowed inside a transaction"
+
+static bool is_barred_from_multi(const struct conn *conn, const struct cmd_spec *spec)
+{
+    return conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0;
+}
+
+/* For connections that must log in, or whose user may not do everything. Out of the way
+ * of all others. */
+static __attribute__((noinline)) const char *
+refusal_by_rights(struct conn *conn, const struct cmd_call *call, char *text)
+{
+    if (acl_conn_must_login(conn) && (call->spec->flags & CMD_NO_AUTH) == 0)
+        return "NOAUTH Authentication required.";
+    if (is_barred_from_multi(conn, call->spec))
+        return ERR_IN_MULTI;
+    return acl_conn_refusal(conn, call, text);
+}
+
 /* Why the command may not run now, or be queued; NULL: it may. text: REFUSAL_MAX bytes
  * that may hold the reason. */
 static const char *refusal_of(struct conn *conn, const struct cmd_call *call, char *text)
 {
     struct server *server = conn->loop->server;
     const struct cmd_spec *spec = call->spec;
-    if (!conn->may_all && acl_conn_must_login(conn) && (spec->flags & CMD_NO_AUTH) == 0)
-        return "NOAUTH Authentication required.";
-    if (conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0)
-        return "ERR Command not allowed inside a transaction";
     if (!conn->may_all) {
-        const char *refusal = acl_conn_refusal(conn, call, text);
+        const char *refusal = refusal_by_rights(conn, call, text);
         if (refusal != NULL)
             return refusal;
+    } else if (is_barred_from_multi(conn, spec)) {
+        return ERR_IN_MULTI;
     }
     if (server->is_over_memory && is_memory_needed(conn, spec) &&
         server_check_memory(server))
