@@ -61,7 +61,7 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
 {
     uint64_t now_ns = conn->loop->mono_ns;
     char flags[16];
-    char text[1024];
+    char text[2048];
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);

@@ -84,6 +84,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     yn_buf_init(&conn->out);
     yn_buf_init(&conn->push);
     loop->n_conns++;
+    acl_conn_begin(conn);
     return conn;
 }
 
@@ -147,7 +148,6 @@ void conn_finish(struct conn *conn)
 void conn_start(struct conn *conn)
 {
     conn->created_ns = conn->active_ns = conn->loop->mono_ns;
-    acl_conn_begin(conn);
     if (uv_read_start(&conn->io.stream, on_alloc, on_read) != 0) {
         conn_close(conn);
         return;

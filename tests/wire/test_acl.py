@@ -5,11 +5,12 @@ import os
 import pathlib
 import random
 import re
+import signal
 import time
 
 import pytest
 
-from resp import Closed, Error, Map, Set, Status
+from resp import Closed, Connection, Error, Map, Set, Status, encode
 from servers import YonderServer, binary
 
 NOPERM_KEY = b"NOPERM No permissions to access a key"
@@ -709,3 +710,39 @@ def test_many_users(server, admin):
     assert server.grown_bytes(before) < 4 << 20
     assert admin.command("ACL", "DELUSER", *names) == 300
     assert admin.command("ACL", "USERS") == [b"default"]
+
+
+def test_users_change_while_clients_are_turned_away(start, run_folder):
+    """A connection that is refused stays for a moment, and has a user, too."""
+    path = pathlib.Path(run_folder) / "away.acl"
+    path.write_text("user default on nopass ~* &* +@all\n")
+    server = start.subject("--maxclients", "1", "--aclfile", path)
+    admin = server.connect()
+    assert admin.command("PING") == b"PONG"
+    for words in (["ACL", "SETUSER", "u", "on"], ["ACL", "LOAD"], ["ACL", "DELUSER", "u"],
+                  ["CONFIG", "SET", "requirepass", ""], ["CLIENT", "KILL", "USER", "x"]):
+        os.kill(server.pid, signal.SIGSTOP)
+        others = [Connection(server.path) for _ in range(5)]
+        admin.send(encode(*words))
+        os.kill(server.pid, signal.SIGCONT)
+        admin.read()
+        for other in others:
+            assert b"max number of clients" in other.receive_until_closed()
+    assert admin.command("PING") == b"PONG"
+
+
+def test_line_of_a_client_with_long_names(server, admin):
+    name = "u" * 3000
+    set_user(admin, name, "+@all")
+    with login(server, name) as client:
+        client.command("CLIENT", "SETNAME", "n" * 200)
+        client.command("CLIENT", "SETINFO", "LIB-NAME", "l" * 200)
+        assert client.command("ACL", "WHOAMI") == name.encode()
+        assert client.command("GET", "k") == NOPERM_KEY
+        lines = admin.command("CLIENT", "LIST").split(b"\n")
+        assert len(lines) == 3 and lines[2] == b""
+        assert any(b" user=uuuu" in line and b" tot-cmds=" in line for line in lines)
+        admin.command("ACL", "SETUSER", name, "-get")
+        reply = client.command("GET", "k")
+        assert reply.startswith(b"NOPERM User uuuu")
+        assert reply.endswith(b"has no permissions to run the 'get' command")
