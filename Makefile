@@ -11,9 +11,9 @@ BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
-build: ## build everything into build/
+build: ## build everything, tests too, into build/
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; rm -f build.log
-	@cmake --build build -j $(JOBS)
+	@cmake --build build -j $(JOBS) $(if $(TARGET),--target $(TARGET))
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -23,7 +23,7 @@ deps: ## install the Debian packages that are missing (scripts/packages.txt)
 
 run: ## start the server (PORT=6379) with data/cities.csv loaded
 	@scripts/deps build run
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build TARGET=programs
 	@PORT=$(PORT) exec scripts/run
 
 test: deps build ## the whole test suite

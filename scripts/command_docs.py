@@ -11,6 +11,7 @@ GROUPS = {
     "connection": "Connection",
     "server": "Server",
     "pubsub": "Publish, subscribe",
+    "cluster": "Cluster",
 }
 HEAD = """# Commands
 
@@ -45,6 +46,11 @@ def subcommands(fields):
                   for name, doc in pairs(fields.get("subcommands", [])))
 
 
+def all_alike(below):
+    """CLUSTER: its subcommands answer the same."""
+    return len({fields["summary"] for _, fields in below}) == 1
+
+
 # ---- README ----
 
 
@@ -53,7 +59,8 @@ def command_list(server):
     for group, found in commands(server).items():
         texts = []
         for title, fields in found:
-            names = [name.partition(" ")[2] for name, _ in subcommands(fields)]
+            below = subcommands(fields)
+            names = [] if all_alike(below) else [name.partition(" ")[2] for name, _ in below]
             texts.append(f"`{title}`" + (f" ({', '.join(f'`{n}`' for n in names)})"
                                          if names else ""))
         rows.append(f"| {GROUPS.get(group, group)} | {', '.join(texts)} |\n")
@@ -95,7 +102,7 @@ def cell(text):
 
 def row(title, fields):
     if "deprecated_since" in fields:
-        instead = fields.get("replaced_by", b"").decode()
+        instead = fields.get("replaced_by", b"").decode().replace("`!", "`")
         note = f"deprecated since {fields['deprecated_since'].decode()}"
         note += f": {instead}" if instead else ""
     else:
@@ -117,5 +124,8 @@ def reference(server):
             below = subcommands(fields)
             if not below or "arguments" in fields or title == "COMMAND":
                 text.append(row(title, fields))
+            if all_alike(below):
+                names = " | ".join(name.partition(" ")[2] for name, _ in below)
+                below = [(f"{title} <{names}>", below[0][1])]
             text += [row(*sub) for sub in below]
     return "".join(text)

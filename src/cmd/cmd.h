@@ -39,11 +39,16 @@ void *cmd_arena_take(struct cmd_arena *arena, size_t n);
  * once, which makes the job independent of the keyspace (frozen view) and of the
  * request's bytes; if that fails (false: out of memory) the host runs the job to its end
  * at once. free ends the job, done or not.
+ *
+ * n_bytes says about how much there is to send, and so what a held job may keep in memory
+ * that nothing else does; the host counts it as output that waits, where a client can
+ * have many jobs.
  */
 struct cmd_job {
     bool (*step)(struct cmd_job *job, struct host *h, size_t budget);
     bool (*hold)(struct cmd_job *job);
     void (*free)(struct cmd_job *job);
+    size_t n_bytes;
 };
 
 /* ---- waiting ---- */

@@ -12,6 +12,7 @@
 
 #include "cmd/cmd_args.h"
 #include "cmd/string_reply.h"
+#include "cmd/zset_form.h"
 #include "core/num.h"
 #include "rdb/crc64.h"
 #include "rdb/rdb.h"
@@ -166,8 +167,8 @@ static void dump_large_zset(struct cmd_call *call, struct yn_zset *set)
     char head[1 + RDB_HEAD_MAX] = {RDB_ZSET};
     size_t head_len = 1 + rdb_format_length(job->n_left, head + 1);
     char frame[YN_NUM_TEXT_MAX + 3] = "$";
-    size_t len = 1 + yn_num_format_uint64(head_len + entries_len(view) + RDB_FOOTER_LEN,
-                                          frame + 1);
+    job->base.n_bytes = head_len + entries_len(view) + RDB_FOOTER_LEN;
+    size_t len = 1 + yn_num_format_uint64(job->base.n_bytes, frame + 1);
     frame[len++] = '\r';
     frame[len++] = '\n';
     host_reply_wire(call->host, (struct yn_bytes){frame, len}, 0);
@@ -175,27 +176,12 @@ static void dump_large_zset(struct cmd_call *call, struct yn_zset *set)
     call->job = &job->base;
 }
 
-/* The length of the longest member; only of sets that are small so far. */
-static size_t longest_len(const struct yn_view *view)
-{
-    struct yn_cursor cursor;
-    size_t longest = 0;
-    for (bool is_at = yn_cursor_seek(&cursor, view, 0); is_at;
-         is_at = yn_cursor_next(&cursor)) {
-        size_t len = yn_cursor_entry(&cursor).member.len;
-        longest = len > longest ? len : longest;
-    }
-    return longest;
-}
-
 static void dump_zset(struct cmd_call *call, struct yn_zset *set)
 {
     const struct yn_view *view = yn_zset_view(set);
     struct yn_buf buf;
     yn_buf_init(&buf);
-    if (host_zset_is_compact(call->host, yn_view_count(view), 0) &&
-        host_zset_is_compact(call->host, yn_view_count(view), longest_len(view)) &&
-        rdb_write_packed_zset(&buf, view))
+    if (zset_form_is_compact(call->host, view) && rdb_write_packed_zset(&buf, view))
         reply_payload(call, &buf);
     else
         dump_large_zset(call, set);

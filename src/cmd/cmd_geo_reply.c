@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/zset_reply.h"
 #include "core/geodesy.h"
 
 struct geo_job {
@@ -150,6 +151,7 @@ void cmd_geo_reply(struct cmd_call *call, struct yn_zset *set,
         host_reply_error(call->host, CMD_ERR_NOMEM);
         return;
     }
+    job->base.n_bytes = zset_reply_bytes(set, yn_search_count(job->search));
     host_count_search(call->host, job->search);
     host_reply_array(call->host, yn_search_count(job->search));
     call->job = &job->base;

@@ -2,6 +2,7 @@
 #include "cmd/cmd_key.h"
 
 #include "cmd/cmd_args.h"
+#include "cmd/zset_form.h"
 #include "core/num.h"
 
 /* Redis keeps short strings in one block with their header, and small integers once for
@@ -18,26 +19,12 @@ static bool is_integer(const struct host_value *value, int64_t *out_number)
            yn_num_parse_int64(value->string, out_number);
 }
 
-/* A set is told by what it holds now: in Redis it keeps the form that it once grew to. */
-static bool is_compact(struct host *h, const struct yn_zset *set)
-{
-    struct yn_cursor cursor;
-    size_t n = yn_zset_count(set), longest_len = 0;
-    if (!host_zset_is_compact(h, n, 0)) /* large sets are not walked through */
-        return false;
-    bool has_entry = yn_cursor_seek(&cursor, yn_zset_view(set), 0);
-    for (; has_entry; has_entry = yn_cursor_next(&cursor)) {
-        size_t len = yn_cursor_entry(&cursor).member.len;
-        longest_len = len > longest_len ? len : longest_len;
-    }
-    return host_zset_is_compact(h, n, longest_len);
-}
-
 static const char *encoding(struct host *h, const struct host_value *value)
 {
     int64_t number;
     if (value->type == HOST_ZSET)
-        return is_compact(h, value->zset) ? "listpack" : "skiplist";
+        return zset_form_is_compact(h, yn_zset_view(value->zset)) ? "listpack"
+                                                                  : "skiplist";
     if (value->form == HOST_FORM_RAW)
         return "raw";
     if (is_integer(value, &number))

@@ -38,6 +38,10 @@ static const char *const script_names[] = {
     "fcall_ro", "function", "script",     NULL,
 };
 static const char *const sort_names[] = {"sort", "sort_ro", NULL};
+static const char *const lcs_names[] = {"lcs", NULL};
+static const char *const replica_names[] = {
+    "failover", "migrate", "psync", "replconf", "sync", NULL,
+};
 
 /* clang-format off */
 static const struct {
@@ -52,6 +56,8 @@ static const struct {
     {log_log_names, "HyperLogLogs are"},
     {script_names, "scripts are"},
     {sort_names, "sorting of lists and sets is"},
+    {lcs_names, "common subsequences of strings are"},
+    {replica_names, "replication and moving keys to other servers are"},
 };
 /* clang-format on */
 

@@ -162,6 +162,8 @@ static void reply_set(struct cmd_call *call, struct yn_zset *set,
         job = zset_reply_new(view, all, false, shape);
         if (job == NULL)
             yn_view_free(view);
+        else
+            job->n_bytes = yn_zset_memory(set);
     }
     yn_zset_free(set);
     if (job == NULL) {

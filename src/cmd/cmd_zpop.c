@@ -104,6 +104,7 @@ static bool pop_many(struct cmd_call *call, const struct pop *pop, struct yn_byt
         yn_view_free(view);
         return false;
     }
+    job->n_bytes = zset_reply_bytes(set, ranks.n);
     if (!zset_remove_ranks(call, key, set, ranks, event_of(pop))) {
         job->free(job);
         return false;

@@ -141,6 +141,7 @@ static struct random_job *job_new(struct yn_zset *set, uint64_t n, bool repeats,
     if (job == NULL)
         return NULL;
     job->base = (struct cmd_job){.step = job_step, .hold = job_hold, .free = job_free};
+    job->base.n_bytes = zset_reply_bytes(set, n);
     job->set = set;
     job->view = yn_zset_view(set);
     job->n_left = n;

@@ -8,6 +8,7 @@
 #include "cmd/cmd_scores.h"
 #include "cmd/scan_args.h"
 #include "cmd/zset_add.h"
+#include "cmd/zset_form.h"
 
 /* ---- adding ---- */
 
@@ -183,21 +184,6 @@ void cmd_zrevrank(struct cmd_call *call)
 
 /* ---- scanning ---- */
 
-/* Small sets print their scores in another way. */
-static bool is_compact(struct host *h, const struct yn_zset *set)
-{
-    struct yn_cursor cursor;
-    size_t n = yn_zset_count(set), longest_len = 0;
-    if (!host_zset_is_compact(h, n, 0)) /* large sets are not walked through */
-        return false;
-    bool has_entry = yn_cursor_seek(&cursor, yn_zset_view(set), 0);
-    for (; has_entry; has_entry = yn_cursor_next(&cursor)) {
-        size_t len = yn_cursor_entry(&cursor).member.len;
-        longest_len = len > longest_len ? len : longest_len;
-    }
-    return host_zset_is_compact(h, n, longest_len);
-}
-
 /* What one step of the scan found: it is counted before it is sent. */
 struct scan {
     const struct scan_args *args;
@@ -243,7 +229,7 @@ void cmd_zscan(struct cmd_call *call)
         host_reply_error(h, CMD_ERR_NOMEM);
         return;
     }
-    bool compact = is_compact(call->host, set);
+    bool compact = zset_form_is_compact(call->host, yn_zset_view(set));
     const struct yn_entry *entries = scan.found.items;
     scan_reply_cursor(h, next);
     host_reply_array(h, scan.found.n * 2);

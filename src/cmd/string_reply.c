@@ -71,6 +71,7 @@ struct cmd_job *string_job_new(const struct string_piece *pieces, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct string_piece *piece = &job->pieces[i];
         *piece = pieces[i];
+        job->base.n_bytes += piece->bytes.len;
         if (piece->blob != NULL) {
             host_blob_hold(piece->blob);
         } else if (piece->bytes.len > 0) {

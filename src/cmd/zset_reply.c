@@ -21,6 +21,17 @@ static bool is_flat(struct host *h, enum zset_reply_shape shape)
            (shape == ZSET_REPLY_SCORES && !host_reply_nests_pairs(h));
 }
 
+/* A sum of some millions of them is no overflow. */
+#define REPLY_BYTES_MAX 0x1p42
+
+size_t zset_reply_bytes(const struct yn_zset *set, uint64_t n)
+{
+    size_t count = yn_zset_count(set);
+    double a_entry = count == 0 ? 0 : (double)yn_zset_memory(set) / (double)count;
+    double bytes = (double)n * a_entry;
+    return (size_t)(bytes < REPLY_BYTES_MAX ? bytes : REPLY_BYTES_MAX);
+}
+
 void zset_reply_header(struct host *h, size_t n, enum zset_reply_shape shape)
 {
     host_reply_array(h, is_flat(h, shape) ? n * 2 : n);
@@ -103,6 +114,7 @@ void zset_reply_run(struct cmd_call *call, struct yn_zset *set, struct zrange_ra
         return;
     }
     job->set = set;
+    job->base.n_bytes = zset_reply_bytes(set, ranks.n);
     zset_reply_header(call->host, ranks.n, shape);
     call->job = &job->base;
 }

@@ -20,6 +20,9 @@ enum zset_reply_shape {
 void zset_reply_run(struct cmd_call *call, struct yn_zset *set, struct zrange_ranks ranks,
                     bool is_reverse, enum zset_reply_shape shape);
 
+/* About how long a reply with n entries of the set is. */
+size_t zset_reply_bytes(const struct yn_zset *set, uint64_t n);
+
 /* The same in two pieces, for entries that are removed before they are sent: the job
  * reads from a frozen view, which is its own from now on (with NULL, out of memory, it
  * stays the caller's). The header is written by the second. */

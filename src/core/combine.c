@@ -8,11 +8,13 @@
  * a time, and each step (slot, ref, bytes of the member) is asked for before it is read.
  * Then the refs are sorted and go through the builder in order, whole leaves at a time.
  *
- * Intersection. Members of the smallest source are looked up in the others by their
- * dictionaries, sixteen side by side.
+ * Intersection. Members of the smallest source are looked for in the others (join.h):
+ * by their dictionaries, sixteen side by side, or, where scores are all alike, by walking
+ * through both.
  *
  * Difference. The same with the first source; where the others have fewer members than it
- * has, they go into a table instead. What is left is in order already.
+ * has, and are not walked through, they go into a table instead. What is left is in order
+ * already.
  *
  * Scores. Sums depend on the order in which they are added, to the last bit. It is that
  * of Redis: sources by their number of members, those of one number as they were named. A
@@ -34,10 +36,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/join.h"
 #include "core/refs.h"
 #include "core/zset.h"
 
 #define BATCH YN_AHEAD_MAX
+/* So many sources may be walked through; in others members are looked up. */
+#define JOINS_MAX 8
 
 /* ---- the table ---- */
 
@@ -288,12 +293,31 @@ static enum yn_status unite_all(struct combine *combine)
 
 /* ---- intersection ---- */
 
-/* Drops from the batch what a source has not got, and puts its scores, which others
+/* Looks for members of the source that drives the work in source s. */
+static void find_in(struct yn_join *joins, const struct yn_source *sources, size_t s,
+                    const struct batch *batch, double *out_scores)
+{
+    if (s < JOINS_MAX)
+        yn_join_find_many(&joins[s], batch->members, batch->n, out_scores);
+    else
+        yn_zset_find_many(sources[s].set, batch->members, batch->n, out_scores);
+}
+
+static void start_joins(struct yn_join *joins, const struct yn_source *sources, size_t n,
+                        size_t driver)
+{
+    for (size_t s = 0; s < n && s < JOINS_MAX; s++)
+        if (s != driver)
+            yn_join_init(&joins[s], sources[driver].set, sources[s].set);
+}
+
+/* Drops from the batch what source s has not got, and puts its scores, which others
  * receives, beside what stays. */
-static void keep_common(struct batch *batch, const struct yn_zset *set, double *others)
+static void keep_common(struct batch *batch, struct yn_join *joins,
+                        const struct yn_source *sources, size_t s, double *others)
 {
     size_t n = 0;
-    yn_zset_find_many(set, batch->members, batch->n, others);
+    find_in(joins, sources, s, batch, others);
     for (size_t i = 0; i < batch->n; i++) {
         if (isnan(others[i]))
             continue;
@@ -306,14 +330,15 @@ static void keep_common(struct batch *batch, const struct yn_zset *set, double *
 }
 
 /* Keeps what all other sources have, with the scores that result. */
-static void intersect_batch(const struct combine *combine, struct batch *batch)
+static void intersect_batch(const struct combine *combine, struct yn_join *joins,
+                            struct batch *batch)
 {
     const struct yn_source *sources = combine->sources;
     double others[BATCH];
     for (size_t i = 0; i < batch->n; i++)
         batch->scores[i] = number_or_zero(sources[0].weight * batch->scores[i]);
     for (size_t s = 1; s < combine->n_sources && batch->n > 0; s++) {
-        keep_common(batch, sources[s].set, others);
+        keep_common(batch, joins, sources, s, others);
         for (size_t i = 0; i < batch->n; i++)
             batch->scores[i] = aggregate(combine->how->aggregate, batch->scores[i],
                                          sources[s].weight * others[i]);
@@ -328,9 +353,11 @@ static enum yn_status intersect_all(struct combine *combine)
         return YN_OK;
     if (!take_refs(combine, count_of(&combine->sources[0])))
         return YN_ENOMEM;
+    struct yn_join joins[JOINS_MAX];
+    start_joins(joins, combine->sources, combine->n_sources, 0);
     start_reading(&cursor, combine->sources[0].set);
     while (read_batch(&cursor, &batch)) {
-        intersect_batch(combine, &batch);
+        intersect_batch(combine, joins, &batch);
         for (size_t i = 0; i < batch.n; i++)
             combine->refs[combine->n++] =
                 (struct yn_ref){batch.entries[i], batch.scores[i]};
@@ -364,9 +391,9 @@ static bool table_of_others(struct combine *combine, struct table *table, size_t
 }
 
 /* Tells which members of a batch are in a source but the first. table: of those, or
- * NULL. */
+ * NULL: then they are joined. */
 static void find_others(const struct combine *combine, const struct table *table,
-                        const struct batch *batch, bool *out_found)
+                        struct yn_join *joins, const struct batch *batch, bool *out_found)
 {
     uint64_t hashes[BATCH];
     size_t found[BATCH];
@@ -381,10 +408,19 @@ static void find_others(const struct combine *combine, const struct table *table
     for (size_t i = 0; i < batch->n; i++)
         out_found[i] = false;
     for (size_t s = 1; s < combine->n_sources; s++) {
-        yn_zset_find_many(combine->sources[s].set, batch->members, batch->n, scores);
+        find_in(joins, combine->sources, s, batch, scores);
         for (size_t i = 0; i < batch->n; i++)
             out_found[i] |= !isnan(scores[i]);
     }
+}
+
+/* Whether all sources but the first are walked through beside it. */
+static bool are_merged(const struct combine *combine, const struct yn_join *joins)
+{
+    for (size_t s = 1; s < combine->n_sources; s++)
+        if (s >= JOINS_MAX || !joins[s].is_merge)
+            return false;
+    return true;
 }
 
 static enum yn_status subtract_all(struct combine *combine)
@@ -402,7 +438,9 @@ static enum yn_status subtract_all(struct combine *combine)
         return yn_builder_add_range(combine->builder, yn_zset_view(first->set), 0,
                                     count_of(first));
     struct table table = {.slots = NULL};
-    bool has_table = n_others < count_of(first);
+    struct yn_join joins[JOINS_MAX];
+    start_joins(joins, combine->sources, combine->n_sources, 0);
+    bool has_table = n_others < count_of(first) && !are_merged(combine, joins);
     if (has_table && !table_of_others(combine, &table, n_others)) {
         table_clear(&table, &combine->mem);
         return YN_ENOMEM;
@@ -413,7 +451,7 @@ static enum yn_status subtract_all(struct combine *combine)
     enum yn_status status = YN_OK;
     start_reading(&cursor, first->set);
     while (status == YN_OK && read_batch(&cursor, &batch)) {
-        find_others(combine, has_table ? &table : NULL, &batch, is_found);
+        find_others(combine, has_table ? &table : NULL, joins, &batch, is_found);
         for (size_t i = 0; status == YN_OK && i < batch.n; i++)
             if (!is_found[i])
                 status =
@@ -505,11 +543,13 @@ size_t yn_zset_count_common(const struct yn_source *sources, size_t n_sources,
             smallest = s;
     if (n_sources == 0 || count_of(&sources[smallest]) == 0)
         return 0;
+    struct yn_join joins[JOINS_MAX];
+    start_joins(joins, sources, n_sources, smallest);
     start_reading(&cursor, sources[smallest].set);
     while (read_batch(&cursor, &batch)) {
         for (size_t s = 0; s < n_sources && batch.n > 0; s++)
             if (sources[s].set != sources[smallest].set)
-                keep_common(&batch, sources[s].set, others);
+                keep_common(&batch, joins, sources, s, others);
         n += batch.n;
         if (limit > 0 && n >= limit)
             return limit;

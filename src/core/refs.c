@@ -8,6 +8,11 @@
  * sorted by member: a merge sort that takes the ascending runs that are there, so that
  * two sets of one score each are merged in one pass, and one set is only looked through.
  *
+ * Where there are more runs than a few (a large set whose scores have all become one, as
+ * with WEIGHTS 0), the bytes in which members differ first are fetched once: eight of
+ * them stand in the place of the score, which is known, and are sorted as scores are.
+ * What agrees in them is sorted by the bytes behind them.
+ *
  * Rejected: comparing (score, member) in one sort, which waits for a member's bytes some
  * twenty times a ref.
  */
@@ -35,39 +40,49 @@ static void insertion_sort(struct yn_ref *refs, size_t n)
     }
 }
 
-/* ---- by score ---- */
+/* ---- by score, or by eight bytes in its place ---- */
 
-static size_t digit_of(const struct yn_ref *ref, size_t digit)
+static inline uint64_t key_of(const struct yn_ref *ref, bool is_bytes)
 {
-    return yn_key_of_score(ref->score) >> 8 * digit & (N_VALUES - 1);
+    uint64_t bits;
+    memcpy(&bits, &ref->score, sizeof bits);
+    return is_bytes ? bits : yn_key_of_score(ref->score);
 }
 
-/* Counts how many refs have each value of each digit. Returns whether the scores are in
- * order already. */
-static bool count_digits(const struct yn_ref *refs, size_t n,
-                         size_t counts[DIGITS][N_VALUES])
+static inline size_t digit_of(const struct yn_ref *ref, size_t digit, bool is_bytes)
+{
+    return key_of(ref, is_bytes) >> 8 * digit & (N_VALUES - 1);
+}
+
+/* Counts how many refs have each value of each digit. Returns whether they are in order
+ * already. */
+static inline bool count_digits(const struct yn_ref *refs, size_t n, bool is_bytes,
+                                size_t counts[DIGITS][N_VALUES])
 {
     bool is_sorted = true;
+    uint64_t before = 0;
     memset(counts, 0, DIGITS * sizeof counts[0]);
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = yn_key_of_score(refs[i].score);
+        uint64_t key = key_of(&refs[i], is_bytes);
         for (size_t digit = 0; digit < DIGITS; digit++)
             counts[digit][key >> 8 * digit & (N_VALUES - 1)]++;
-        is_sorted &= i == 0 || refs[i - 1].score <= refs[i].score;
+        is_sorted &= before <= key;
+        before = key;
     }
     return is_sorted;
 }
 
-/* Sorts by score into refs; space holds as many. */
-static void sort_by_score(struct yn_ref *refs, struct yn_ref *space, size_t n)
+/* Sorts into refs; space holds as many. */
+static inline void radix_sort(struct yn_ref *refs, struct yn_ref *space, size_t n,
+                              bool is_bytes)
 {
     size_t counts[DIGITS][N_VALUES];
     struct yn_ref *from = refs, *to = space;
-    if (count_digits(refs, n, counts))
+    if (count_digits(refs, n, is_bytes, counts))
         return;
     for (size_t digit = 0; digit < DIGITS; digit++) {
         size_t *start = counts[digit], total = 0;
-        if (start[digit_of(&from[0], digit)] == n)
+        if (start[digit_of(&from[0], digit, is_bytes)] == n)
             continue;
         for (size_t value = 0; value < N_VALUES; value++) {
             size_t count = start[value];
@@ -75,13 +90,23 @@ static void sort_by_score(struct yn_ref *refs, struct yn_ref *space, size_t n)
             total += count;
         }
         for (size_t i = 0; i < n; i++)
-            to[start[digit_of(&from[i], digit)]++] = from[i];
+            to[start[digit_of(&from[i], digit, is_bytes)]++] = from[i];
         struct yn_ref *swapped = from;
         from = to;
         to = swapped;
     }
     if (from != refs)
         memcpy(refs, from, n * sizeof *refs);
+}
+
+static void sort_by_score(struct yn_ref *refs, struct yn_ref *space, size_t n)
+{
+    radix_sort(refs, space, n, false);
+}
+
+static void sort_by_bytes(struct yn_ref *refs, struct yn_ref *space, size_t n)
+{
+    radix_sort(refs, space, n, true);
 }
 
 /* ---- by member ---- */
@@ -134,7 +159,74 @@ static size_t merge_pass(const struct yn_ref *from, struct yn_ref *to, size_t n)
     return n_runs;
 }
 
-static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n)
+/* Bytes that all members begin with. */
+static size_t common_prefix(const struct yn_ref *refs, size_t n)
+{
+    struct yn_bytes first = yn_ref_member(refs[0].entry);
+    size_t len = first.len;
+    for (size_t i = 1; i < n && len > 0; i++) {
+        ask_ahead(refs, i, n);
+        struct yn_bytes member = yn_ref_member(refs[i].entry);
+        size_t same = 0;
+        len = member.len < len ? member.len : len;
+        while (same < len && member.data[same] == first.data[same])
+            same++;
+        len = same;
+    }
+    return len;
+}
+
+/* The eight bytes from `at` on as a number that is in their order; zeros behind the end.
+ */
+static uint64_t bytes_at(struct yn_bytes member, size_t at)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < 8; i++)
+        bytes =
+            bytes << 8 | (at + i < member.len ? (unsigned char)member.data[at + i] : 0);
+    return bytes;
+}
+
+/* All refs have this one score, to the bit: a zero may have either sign. */
+static bool have_one_score(const struct yn_ref *refs, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (memcmp(&refs[i].score, &refs[0].score, sizeof refs[0].score) != 0)
+            return false;
+    return true;
+}
+
+/* So few runs, of so few refs, or so deep in members, are merged to the end. */
+#define FEW_RUNS 4
+#define BYTES_MIN 512
+#define DEPTH_MAX 8
+
+static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n,
+                           int depth);
+
+static void split_by_bytes(struct yn_ref *refs, struct yn_ref *space, size_t n, int depth)
+{
+    const double score = refs[0].score;
+    size_t at = common_prefix(refs, n);
+    for (size_t i = 0; i < n; i++) {
+        ask_ahead(refs, i, n);
+        uint64_t bytes = bytes_at(yn_ref_member(refs[i].entry), at);
+        memcpy(&refs[i].score, &bytes, sizeof bytes);
+    }
+    sort_by_bytes(refs, space, n);
+    for (size_t first = 0, end; first < n; first = end) {
+        uint64_t bytes = key_of(&refs[first], true);
+        for (end = first; end < n && key_of(&refs[end], true) == bytes; end++)
+            refs[end].score = score;
+        if (end - first > SMALL)
+            sort_by_member(refs + first, space, end - first, depth + 1);
+        else if (end - first > 1)
+            insertion_sort(refs + first, end - first);
+    }
+}
+
+/* depth: how often members have been split so far. */
+static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n, int depth)
 {
     struct yn_ref *from = refs, *to = space;
     if (run_end(refs, 0, n) == n)
@@ -145,6 +237,11 @@ static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n)
         struct yn_ref *swapped = from;
         from = to;
         to = swapped;
+        if (n_runs > FEW_RUNS && n >= BYTES_MIN && depth < DEPTH_MAX &&
+            have_one_score(from, n)) {
+            split_by_bytes(from, to, n, depth);
+            n_runs = 1;
+        }
     } while (n_runs > 1);
     if (from != refs)
         memcpy(refs, from, n * sizeof *refs);
@@ -165,7 +262,7 @@ enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n)
         while (end < n && refs[end].score == refs[first].score)
             end++;
         if (end - first > 1)
-            sort_by_member(refs + first, space, end - first);
+            sort_by_member(refs + first, space, end - first, 0);
     }
     yn_mem_give(mem, space, n * sizeof *space);
     return YN_OK;

@@ -484,6 +484,16 @@ void config_get(const struct config *config, const struct config_option *option,
     }
 }
 
+void config_format(const struct config *config, const struct config_option *option,
+                   struct yn_buf *out)
+{
+    const int64_t hidden = NOTIFY_ALL | NOTIFY_NEW; /* n is not shown behind A */
+    config_get(config, option, out);
+    if (option->kind == KIND_EVENTS &&
+        (*(const int64_t *)place_in(config, option) & hidden) == hidden)
+        yn_buf_append_text(out, "n");
+}
+
 /* What an option accepts, in words, for start-up errors. */
 static void describe(const struct config_option *option, char *out, size_t size)
 {
@@ -669,24 +679,42 @@ static bool load_line(struct config *config, struct yn_bytes line, const char *w
     return ok;
 }
 
+/* Adds the number of a further line that is wrong to the error of the first. */
+static void add_wrong_line(char *error, size_t line_no)
+{
+    size_t len = strlen(error);
+    if (len < CONFIG_ERROR_MAX - 40)
+        snprintf(error + len, CONFIG_ERROR_MAX - len, ", %zu", line_no);
+    else if (strcmp(error + len - 3, "...") != 0)
+        snprintf(error + len, CONFIG_ERROR_MAX - len, ", ...");
+}
+
 bool config_load_text(struct config *config, struct yn_bytes text, const char *origin,
                       char *error)
 {
     struct yn_buf scratch;
     yn_buf_init(&scratch);
-    bool ok = true;
-    for (size_t line_no = 1; ok && text.len > 0; line_no++) {
+    char further[CONFIG_ERROR_MAX] = "";
+    size_t n_wrong = 0;
+    for (size_t line_no = 1; text.len > 0; line_no++) {
         const char *end = memchr(text.data, '\n', text.len);
         size_t len = end != NULL ? (size_t)(end - text.data) : text.len;
         char where[160];
         snprintf(where, sizeof where, "%.120s:%zu", origin, line_no);
-        ok = load_line(config, (struct yn_bytes){text.data, len}, where, &scratch, error);
+        if (!load_line(config, (struct yn_bytes){text.data, len}, where, &scratch,
+                       n_wrong == 0 ? error : further)) {
+            if (n_wrong++ == 1)
+                snprintf(error + strlen(error), CONFIG_ERROR_MAX - strlen(error),
+                         "; more lines that are not accepted: %zu", line_no);
+            else if (n_wrong > 1)
+                add_wrong_line(error, line_no);
+        }
         size_t used = end != NULL ? len + 1 : len;
         text.data += used;
         text.len -= used;
     }
     yn_buf_clear(&scratch);
-    return ok;
+    return n_wrong == 0;
 }
 
 static bool read_all(FILE *file, struct yn_buf *out)

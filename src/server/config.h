@@ -107,10 +107,14 @@ bool config_set(struct config *config, const struct config_option *option,
 /* Appends the value as CONFIG GET shows it. */
 void config_get(const struct config *config, const struct config_option *option,
                 struct yn_buf *out);
+/* Appends the value as text that sets all of it: CONFIG GET hides what Redis hides. */
+void config_format(const struct config *config, const struct config_option *option,
+                   struct yn_buf *out);
 
 /* Reads options in redis.conf syntax, one a line. origin names the text in errors
- * ("yonder.conf"). Stops at the first error: "yonder.conf:12: unknown option 'foo' ...".
- */
+ * ("yonder.conf"). The error tells about the first line that is wrong,
+ * "yonder.conf:12: unknown option 'foo' ...", and numbers the others; some options may
+ * have been set by then. */
 bool config_load_text(struct config *config, struct yn_bytes text, const char *origin,
                       char *error);
 /* Reads a file ("-": standard input) the same way. */

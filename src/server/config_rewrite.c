@@ -52,14 +52,20 @@ static struct said parse_line(struct yn_bytes line, struct yn_buf *scratch)
     return said;
 }
 
-static bool needs_quotes(struct yn_bytes value)
+/* Whether the value is not read as it is. With `has_words` single blanks inside are well:
+ * the words are put together again with those. */
+static bool needs_quotes(struct yn_bytes value, bool has_words)
 {
+    bool was_blank = true;
     for (size_t i = 0; i < value.len; i++) {
-        if (value.data[i] <= ' ' || value.data[i] > '~' ||
-            strchr("\"'\\#", value.data[i]) != NULL)
+        char c = value.data[i];
+        bool is_blank = c == ' ';
+        if (is_blank ? !has_words || was_blank
+                     : c < ' ' || c > '~' || strchr("\"'\\#", c) != NULL)
             return true;
+        was_blank = is_blank;
     }
-    return value.len == 0;
+    return was_blank; /* at the end, or because there is nothing */
 }
 
 /* The last line of a file may lack its end. */
@@ -75,14 +81,14 @@ static void append_option(const struct config *config, const struct config_optio
 {
     struct yn_buf text;
     yn_buf_init(&text);
-    config_get(config, option, &text);
+    config_format(config, option, &text);
     struct yn_bytes value = {text.data, text.len};
     yn_buf_append_text(out, config_name(option));
     yn_buf_append_text(out, " ");
-    if ((config_takes_words(option) && value.len > 0) || !needs_quotes(value))
-        yn_buf_append(out, value.data, value.len);
-    else
+    if (needs_quotes(value, config_takes_words(option)))
         yn_quote(out, value);
+    else
+        yn_buf_append(out, value.data, value.len);
     yn_buf_append_text(out, "\n");
     out->failed = out->failed || text.failed;
     yn_buf_clear(&text);
@@ -102,8 +108,8 @@ static bool is_same(const struct config *a, const struct config *b,
     struct yn_buf texts[2];
     yn_buf_init(&texts[0]);
     yn_buf_init(&texts[1]);
-    config_get(a, option, &texts[0]);
-    config_get(b, option, &texts[1]);
+    config_format(a, option, &texts[0]);
+    config_format(b, option, &texts[1]);
     bool same =
         texts[0].len == texts[1].len &&
         (texts[0].len == 0 || memcmp(texts[0].data, texts[1].data, texts[0].len) == 0);

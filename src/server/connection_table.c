@@ -67,6 +67,11 @@ static const struct cmd_arg kill_filters[] = {
      .token = "SKIPME",
      .flags = CMD_ARG_OPTIONAL,
      .args = yes_no_forms},
+    {.name = "maxage",
+     .type = "integer",
+     .token = "MAXAGE",
+     .flags = CMD_ARG_OPTIONAL,
+     .since = "7.4.0"},
     END,
 };
 static const struct cmd_arg kill_forms[] = {

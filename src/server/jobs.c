@@ -14,6 +14,7 @@ struct held_job {
     struct cmd_arena *arena; /* what its command took; NULL: nothing */
     int resp;                /* one reply, one protocol and one format */
     bool is_fixed17;
+    size_t n_bytes;      /* that count as output */
     struct yn_buf after; /* what is answered behind it */
 };
 
@@ -56,6 +57,11 @@ static bool hold(struct host *h, struct cmd_job *job)
                               .resp = h->resp,
                               .is_fixed17 = h->is_fixed17};
     yn_buf_init(&held->after);
+    /* One job holds one value at most, which is rather the keyspace's. A transaction can
+     * leave any number, each with a value that has lost its key. */
+    if (jobs_are_pending(h->conn))
+        held->n_bytes = job->n_bytes;
+    h->conn->jobs_bytes += held->n_bytes;
     list_append(&h->conn->jobs, &held->in_conn);
     if (takes_arena) /* the job goes on using what its command took */
         loop->arena = fresh;
@@ -96,7 +102,7 @@ void jobs_step(struct conn *conn)
             return;
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
-        conn->jobs_bytes -= held->after.len;
+        conn->jobs_bytes -= held->after.len + held->n_bytes;
         held_free(held);
     }
 }

@@ -211,11 +211,12 @@ void latency_doctor(struct cmd_call *call)
             continue;
         struct summary s = summarise(series, now_s);
         print(&text,
-              "%s: %u spikes in %" PRId64 " seconds, of %" PRIu64 " to %" PRIu64
+              "%s: %u %s in %" PRId64 " seconds, of %" PRIu64 " to %" PRIu64
               " ms (mean %.0f ms, mean deviation %.0f ms, worst ever %" PRIu64 " ms).\n"
               "  %s\n",
-              event_names[i], (unsigned)series->n, s.span_s, s.min_ms, s.max_ms,
-              s.mean_ms, s.deviation_ms, series->max_ms, advice_for(i));
+              event_names[i], (unsigned)series->n, series->n == 1 ? "spike" : "spikes",
+              s.span_s, s.min_ms, s.max_ms, s.mean_ms, s.deviation_ms, series->max_ms,
+              advice_for(i));
     }
     reply_verbatim(call->host, &text);
 }

@@ -39,6 +39,23 @@ static const struct cmd_arg shutdown_args[] = {
     END,
 };
 
+static const struct cmd_arg wait_args[] = {
+    INTEGER("numreplicas"),
+    INTEGER("timeout"),
+    END,
+};
+static const struct cmd_arg waitaof_args[] = {
+    INTEGER("numlocal"),
+    INTEGER("numreplicas"),
+    INTEGER("timeout"),
+    END,
+};
+static const struct cmd_arg memory_usage_args[] = {
+    KEY,
+    {.name = "count", .type = "integer", .token = "SAMPLES", .flags = CMD_ARG_OPTIONAL},
+    END,
+};
+
 static const struct cmd_spec config_table[] = {
     {.name = "config|get",
      .run = config_cmd_get,
@@ -157,6 +174,7 @@ static const struct cmd_spec memory_table[] = {
      .differs = "SAMPLES makes no difference: the whole set is known",
      .summary = "Tells how much memory a key takes",
      .complexity = "O(1)",
+     .args = memory_usage_args,
      .keys = CMD_KEYS_RANGE,
      .key_first = 2,
      .key_last = 2,
@@ -253,6 +271,7 @@ const struct cmd_spec server_table[] = {
      .differs = "answers at once: there are no replicas and no log",
      .summary = "Waits for replicas, of which there are none: answers 0 at once",
      .complexity = "O(1)",
+     .args = wait_args,
      .tips = "request_policy:all_shards response_policy:agg_min"},
     {.name = "waitaof",
      .run = wait_cmd_aof,
@@ -264,6 +283,7 @@ const struct cmd_spec server_table[] = {
      .differs = "answers at once: there are no replicas and no log",
      .summary = "Waits for logs, of which there are none: answers 0 and 0 at once",
      .complexity = "O(1)",
+     .args = waitaof_args,
      .tips = "request_policy:all_shards response_policy:agg_min"},
     {.name = NULL},
 };

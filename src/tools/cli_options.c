@@ -12,6 +12,7 @@ static const char usage_text[] =
     "       yonder-cli [options] import FILE.csv --key KEY [import options]\n"
     "\n"
     "Without a command, commands are read from standard input, one a line.\n"
+    "SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and MONITOR show what comes until Ctrl-C.\n"
     "\n"
     "  -h HOST        server's host name (127.0.0.1)\n"
     "  -p PORT        server's port (6379)\n"

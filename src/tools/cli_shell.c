@@ -111,6 +111,33 @@ static bool send_only(struct shell *shell)
     return true;
 }
 
+/* True if messages without end follow this reply. Inside of MULTI, the reply is QUEUED.
+ */
+static bool begins_stream(size_t argc, const struct yn_bytes *argv,
+                          const struct yn_reply *reply)
+{
+    if (argc == 1 && is_word(argv[0], "monitor"))
+        return reply->type == YN_REPLY_STATUS && is_word(reply->text, "ok");
+    return argc > 1 && (reply->type == YN_REPLY_ARRAY || reply->type == YN_REPLY_PUSH) &&
+           (is_word(argv[0], "subscribe") || is_word(argv[0], "psubscribe") ||
+            is_word(argv[0], "ssubscribe"));
+}
+
+/* Shows what comes until the connection is lost or the user ends the program. */
+static bool follow(struct shell *shell)
+{
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        fputs("(waiting for messages; Ctrl-C ends)\n", stderr);
+    struct yn_reply *reply;
+    while ((reply = cli_link_wait(&shell->link)) != NULL) {
+        print_reply(shell, reply, false);
+        yn_reply_free(reply);
+        if (ferror(stdout)) /* nobody reads any more */
+            return true;
+    }
+    return false;
+}
+
 /* Runs one command. Returns false when the connection is lost; link.error says why. */
 static bool run_command(struct shell *shell, size_t argc, const struct yn_bytes *argv)
 {
@@ -129,7 +156,10 @@ static bool run_command(struct shell *shell, size_t argc, const struct yn_bytes 
         if (!is_error)
             note_selected(shell, argc, argv);
         print_reply(shell, reply, is_report(argc, argv));
+        bool is_stream = begins_stream(argc, argv, reply);
         yn_reply_free(reply);
+        if (is_stream)
+            return follow(shell);
         if (!is_push)
             return true;
     }
@@ -202,6 +232,11 @@ int cli_shell_run_words(const struct cli_options *options)
 }
 
 /* ---- one command a line ------------------------------------------------- */
+
+static const char help_text[] =
+    "Type any command of the server: COMMAND LIST names them, COMMAND DOCS NAME\n"
+    "tells about one.\n"
+    "SUBSCRIBE and MONITOR show what comes until Ctrl-C. quit ends.";
 
 struct words {
     struct yn_bytes *argv;
@@ -295,6 +330,10 @@ int cli_shell_run_input(const struct cli_options *options)
         if (words.n == 1 &&
             (is_word(words.argv[0], "quit") || is_word(words.argv[0], "exit")))
             break;
+        if (is_prompting && is_word(words.argv[0], "help")) {
+            puts(help_text);
+            continue;
+        }
         is_ok = run_line(&shell, &words, is_prompting);
     }
     words_clear(&words);

@@ -47,6 +47,15 @@ static void test_unsupported_commands(void **state)
         f, "eval x 0",
         "-ERR unknown command 'eval': scripts are not supported by this server; to "
         "have both, load the module yonder.so into Valkey or Redis|");
+    check_reply(
+        f, "MIGRATE",
+        "-ERR unknown command 'MIGRATE': replication and moving keys to other servers "
+        "are not supported by this server; to have both, load the module yonder.so into "
+        "Valkey or Redis|");
+    check_reply(
+        f, "LCS a b",
+        "-ERR unknown command 'LCS': common subsequences of strings are not supported "
+        "by this server; to have both, load the module yonder.so into Valkey or Redis|");
 }
 
 static void test_registry(void **state)

@@ -45,7 +45,7 @@ static size_t id_of(struct yn_bytes member)
     return id;
 }
 
-enum { CELLS, FRACTIONS, FEW, ODD, N_KINDS };
+enum { CELLS, FRACTIONS, FEW, ODD, ONE, ZEROS, N_KINDS };
 
 static double draw_score(int kind)
 {
@@ -54,6 +54,10 @@ static double draw_score(int kind)
         return (double)draw(UINT64_C(1) << 43);
     if (kind == FRACTIONS)
         return (double)draw(UINT64_C(1) << 43) / 1e7 - 3e5;
+    if (kind == ONE)
+        return 7.5;
+    if (kind == ZEROS)
+        return draw(2) ? 0.0 : -0.0;
     return kind == FEW ? (double)draw(3) : odd[draw(sizeof odd / sizeof odd[0])];
 }
 

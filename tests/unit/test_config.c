@@ -224,7 +224,28 @@ static void test_file_errors(void **state)
             fail_msg("taken: %s", bad[i].text);
         assert_error_has(bad[i].part);
         assert_error_has(bad[i].also);
+        assert_null(strstr(error, "more lines"));
     }
+}
+
+/* A file of another server should not have to be mended line by line. */
+static void test_every_wrong_line_is_told(void **state)
+{
+    (void)state;
+    assert_false(load("foo 1\nport 7010\nbar 2\nport x\n\nbaz"));
+    assert_error_has("test.conf:1: unknown option 'foo'");
+    assert_error_has("; more lines that are not accepted: 3, 4, 6");
+
+    struct yn_buf text;
+    yn_buf_init(&text);
+    for (int i = 0; i < 5000; i++)
+        yn_buf_append_text(&text, "foo 1\n");
+    yn_buf_append(&text, "", 1);
+    assert_false(load(text.data));
+    assert_error_has("test.conf:1: unknown option 'foo'");
+    assert_error_has(", 99, 100, ");
+    assert_string_equal(error + strlen(error) - 5, ", ...");
+    yn_buf_clear(&text);
 }
 
 static void test_command_line(void **state)
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_file_errors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_every_wrong_line_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_file_on_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_shipped_file, set_up, tear_down),

@@ -104,6 +104,35 @@ static void refuses_a_file_that_is_not_valid(void **state)
     yn_buf_clear(&out);
 }
 
+/* Several words in one value: as they are if that reads back, else in quotes. */
+static void quotes_words_that_need_it(void **state)
+{
+    (void)state;
+    set("bind", text_bytes("10.0.0.1 ::1"));
+    assert_text("bind x", "bind 10.0.0.1 ::1\n");
+    set("bind", text_bytes("a  b"));
+    assert_text("bind x", "bind \"a  b\"\n");
+    set("bind", text_bytes(" a"));
+    assert_text("bind x", "bind \" a\"\n");
+    set("bind", text_bytes("a "));
+    assert_text("bind x", "bind \"a \"\n");
+    set("bind", text_bytes("'a \"b"));
+    assert_text("bind x", "bind \"'a \\\"b\"\n");
+    set("bind", text_bytes(""));
+    assert_text("bind x", "bind \"\"\n");
+}
+
+/* CONFIG GET shows no n behind an A, as Redis; the file must have it. */
+static void keeps_the_class_of_new_keys(void **state)
+{
+    (void)state;
+    set("notify-keyspace-events", text_bytes("AKEn"));
+    assert_text("notify-keyspace-events AKE", "notify-keyspace-events AKEn\n");
+    assert_text("notify-keyspace-events nAKE", "notify-keyspace-events nAKE");
+    set("notify-keyspace-events", text_bytes("gKEn"));
+    assert_text("notify-keyspace-events KE", "notify-keyspace-events gnKE\n");
+}
+
 /* Any password comes back as it was. */
 static void reads_back_random_values(void **state)
 {
@@ -167,6 +196,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(changes_the_last_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(adds_what_is_missing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(joins_lines_of_limits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(quotes_words_that_need_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_the_class_of_new_keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_a_file_that_is_not_valid, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(reads_back_random_values, set_up, tear_down),

@@ -79,6 +79,40 @@ static void sorts_as_qsort_does(void **state)
     assert_int_equal(mem.used, 0);
 }
 
+/* Members that begin alike, that others begin with, or that end in zero bytes; many
+ * agree in any eight bytes. All have one score, or zeros of both signs. */
+static void sorts_members_that_begin_alike(void **state)
+{
+    (void)state;
+    static char texts[N_MAX][200], wires_here[N_MAX][220];
+    struct yn_mem mem;
+    uint64_t random = 1;
+    yn_mem_init(&mem, NULL);
+    for (int round = 0; round < 40; round++) {
+        size_t same = (size_t)(round % 4) * 9, alphabet = round % 5 == 0 ? 1 : 2;
+        size_t len_max = round % 7 == 0 ? 150 : 20, n = 500 + next(&random) % 4500;
+        for (size_t i = 0; i < n; i++) {
+            size_t len = same + next(&random) % len_max;
+            for (size_t k = 0; k < len; k++)
+                texts[i][k] = k < same ? 'p' : (char)(next(&random) % alphabet);
+            yn_wire_format((struct yn_bytes){texts[i], len}, wires_here[i]);
+            refs[i] = (struct yn_ref){wires_here[i],
+                                      round % 3 == 0 && next(&random) % 2 ? -0.0 : 0.0};
+        }
+        memcpy(wanted, refs, sizeof refs);
+        qsort(wanted, n, sizeof *wanted, compare);
+        assert_int_equal(yn_refs_sort(&mem, refs, n), YN_OK);
+        for (size_t i = 0; i < n; i++) {
+            struct yn_bytes is = yn_ref_member(refs[i].entry);
+            assert_int_equal(yn_bytes_compare(is, yn_ref_member(wanted[i].entry)), 0);
+            const char *text = texts[(refs[i].entry - wires_here[0]) / 220];
+            assert_memory_equal(is.data, text, is.len);
+            assert_true(refs[i].score == 0);
+        }
+    }
+    assert_int_equal(mem.used, 0);
+}
+
 static void tells_members(void **state)
 {
     (void)state;
@@ -96,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_as_qsort_does),
+        cmocka_unit_test(sorts_members_that_begin_alike),
         cmocka_unit_test(tells_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

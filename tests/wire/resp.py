@@ -177,6 +177,15 @@ class Reader:
             self._at = 0
         return value, raw
 
+    def take(self, n):
+        """Returns the next n bytes, whatever they are."""
+        while len(self._data) - self._at < n:
+            self._more()
+        taken = bytes(self._data[self._at : self._at + n])
+        del self._data[: self._at + n]
+        self._at = 0
+        return taken
+
     def pending(self):
         """Bytes that have arrived and belong to no reply read so far."""
         return bytes(self._data[self._at :])

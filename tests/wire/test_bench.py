@@ -244,7 +244,7 @@ class TestCompare:
         files = {kind: tmp_path / kind for kind in ("json", "markdown", "html")}
         options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
         out, _ = bench("compare", *self.QUICK, "--group", "load|point|search|small|update",
-                       *options)
+                       "--test", "^(load|geo-60M|geopos-1-2|1key|moves)", *options)
         report = json.loads(files["json"].read_text())
         rows = {row["name"]: row for row in report["rows"]}
         assert report["failed"] == report["pending"] == 0

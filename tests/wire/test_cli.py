@@ -297,6 +297,51 @@ def test_shutdown_is_no_lost_connection(start):
     server.process.wait(30)
 
 
+# ---- messages without end -----------------------------------------------------
+
+def lines_of(program, n):
+    return [program.stdout.readline() for _ in range(n)]
+
+
+@pytest.mark.parametrize("mode", [[], ["-3"]], ids=["2", "3"])
+@pytest.mark.parametrize("way", ["words", "input"])
+def test_subscribers_are_shown_what_comes(server, mode, way):
+    """Until the server goes, or the user; the confirmations of all channels among it."""
+    words = [str(binary("yonder-cli")), "-p", str(server.port), *mode]
+    if way == "words":
+        words += ["SUBSCRIBE", "a", "b"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as program:
+        if way == "input":
+            program.stdin.write(b"SUBSCRIBE a b\n")
+            program.stdin.flush()
+        assert lines_of(program, 6) == [b"subscribe\n", b"a\n", b"1\n",
+                                        b"subscribe\n", b"b\n", b"2\n"]
+        with server.connect() as conn:
+            for text in (b"first", b"second"):
+                assert conn.command("PUBLISH", "b", text) == 1
+                assert lines_of(program, 3) == [b"message\n", b"b\n", text + b"\n"]
+            conn.command("CLIENT", "KILL", "TYPE", "pubsub")
+        assert program.wait(30) == 1
+        assert b"connection lost: closed by the server" in program.stderr.read()
+
+
+def test_a_monitor_is_shown_what_comes(server):
+    with subprocess.Popen([str(binary("yonder-cli")), "-p", str(server.port), "MONITOR"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as program:
+        assert lines_of(program, 1) == [b"OK\n"]
+        with server.connect() as conn:
+            for word in (b"one", b"two"):
+                conn.command("ECHO", word)
+                assert lines_of(program, 1)[0].endswith(b'"ECHO" "%s"\n' % word)
+        program.terminate()
+
+
+def test_a_subscription_in_a_transaction_is_only_queued(server):
+    assert ours(server, input=b"MULTI\nSUBSCRIBE a\nDISCARD\nSUBSCRIBE\nMONITOR x\n"
+                ).stdout.startswith(b"OK\nQUEUED\nOK\nERR wrong number of arguments")
+
+
 # ---- at a terminal ----------------------------------------------------------
 
 class Terminal:
@@ -343,6 +388,8 @@ def test_prompt(start):
     terminal.read_until(b'"v"\r\n' + prompt)
     terminal.write(b'GET "s\n')
     terminal.read_until(b"Invalid argument(s)\r\n" + prompt)
+    terminal.write(b"help\n")
+    assert b"COMMAND DOCS NAME" in terminal.read_until(prompt)
 
     # a server that goes away is told, and looked for again by the next command
     server.stop()

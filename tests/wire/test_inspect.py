@@ -144,6 +144,33 @@ debug protocol push
 debug protocol verbatim
 debug protocol true
 debug protocol false
+cluster addslots 1
+cluster addslots
+cluster addslotsrange 1 2
+cluster addslotsrange 1
+cluster bumpepoch
+cluster bumpepoch x
+cluster count-failure-reports x
+cluster delslots 1
+cluster delslotsrange 1 2
+cluster failover
+cluster failover force
+cluster flushslots
+cluster forget x
+cluster getkeysinslot 1
+cluster links
+cluster meet 127.0.0.1 1
+cluster replicas x
+cluster replicate x
+cluster reset
+cluster reset hard
+cluster saveconfig
+cluster set-config-epoch 1
+cluster setslot 1 stable
+cluster setslot 1
+cluster slaves x
+cluster shards x
+cluster slots x
 info nosuchsection
 info nosuchsection another
 command getkeys
@@ -230,6 +257,30 @@ def test_command_docs_has_what_hints_need(client):
     for name, fields in zip(docs[::2], docs[1::2]):
         fields = dict(zip(fields[::2], fields[1::2]))
         assert {b"summary", b"since", b"group", b"complexity"} <= set(fields), name
+
+
+def test_command_docs_has_the_arguments_of_commands_that_take_some(client):
+    """All but CLUSTER and MODULE, which refuse whatever they are given."""
+    client.command("HELLO", "3")
+    with_arguments = set()
+
+    def visit(docs):
+        for name, fields in zip(docs[::2], docs[1::2]):
+            fields = dict(zip(fields[::2], fields[1::2]))
+            if b"arguments" in fields:
+                with_arguments.add(name)
+            visit(fields.get(b"subcommands", []))
+
+    visit(client.command("COMMAND", "DOCS"))
+    taking = set()
+    for entry in client.command("COMMAND"):
+        for name, arity in [entry[:2], *(below[:2] for below in entry[9])]:
+            is_container = name == entry[0] and entry[9]
+            if arity not in (1 + name.count(b"|"), -1) and not is_container:
+                taking.add(name)
+    missing = {name for name in taking - with_arguments
+               if not name.startswith((b"cluster|", b"module|"))}
+    assert not missing
 
 
 # ---- INFO --------------------------------------------------------------------
@@ -734,6 +785,7 @@ def test_debug_object(client):
 
 
 def test_help_of_each(client):
-    for name in ("SLOWLOG", "LATENCY", "MODULE", "ACL", "CONFIG", "CLIENT", "DEBUG"):
+    for name in ("SLOWLOG", "LATENCY", "MODULE", "ACL", "CONFIG", "CLIENT", "DEBUG",
+                 "COMMAND", "MEMORY", "OBJECT", "PUBSUB"):
         lines = client.command(name, "HELP")
         assert lines[0].startswith(name.encode()) and b"HELP" in lines

@@ -486,6 +486,7 @@ def test_command_docs(server):
             fields
         )
         assert fields[b"group"] == b"geo" and fields[b"since"] == b"6.2.0"
+        assert b"BYPOLYGON" in fields[b"differs"]
         assert client.command("COMMAND", "DOCS", "nosuch") == []
         everything = client.command("COMMAND", "DOCS")
         assert len(everything) == 2 * client.command("COMMAND", "COUNT")

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import servers
+from explain import first_difference
 from rdb_payload import seal
 from resp import NULL_ARRAY, Status, encode
 from test_server import only_yonder, ping_s, wait_until
@@ -147,14 +148,23 @@ def test_one_reply_has_one_coordinate_format(start):
             assert slow.raw(*WHOLE_WORLD) == client.raw(*WHOLE_WORLD) != right
 
 
+def expect_answers(client, kind, names, counts):
+    """Reads the answers to (UN)SUBSCRIBE as one run of bytes: there are many."""
+    wanted = b"".join(
+        b"*3\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n:%d\r\n" % (len(kind), kind, len(name), name, n)
+        for name, n in zip(names, counts)
+    )
+    got = client.reader.take(len(wanted))
+    assert got == wanted, first_difference(got, wanted)
+
+
 def subscribe(client, names):
     """Subscribes and reads the answers at the same time."""
     sender = threading.Thread(
         target=client.send, args=(encode("SUBSCRIBE", *names),), daemon=True
     )
     sender.start()
-    for i, name in enumerate(names):
-        assert client.read() == [b"subscribe", name, i + 1]
+    expect_answers(client, b"subscribe", names, range(1, len(names) + 1))
     sender.join()
 
 
@@ -174,8 +184,7 @@ def test_ending_many_subscriptions_blocks_nobody(start, how):
         client.send(encode("UNSUBSCRIBE", *(names if how == "by name" else [])))
         time.sleep(0.05)
         assert ping_s(other) < 5
-        for i, name in enumerate(names):
-            assert client.read() == [b"unsubscribe", name, len(names) - i - 1]
+        expect_answers(client, b"unsubscribe", names, reversed(range(len(names))))
         assert other.command("PUBSUB", "CHANNELS") == []
 
 
@@ -441,3 +450,54 @@ def test_a_packed_list_that_repeats_itself_is_refused_early(start):
         before = cpu_s(server)
         assert conn.command("RESTORE", "k", 0, payload) == b"ERR Bad data format"
         assert cpu_s(server) - before < 0.09 or server.has_sanitizer()
+
+
+# ---- memory --------------------------------------------------------------------------
+
+
+def set_of(key, n):
+    return ["ZADD", key, *(word for i in range(n) for word in (i % 997, f"member:{i}"))]
+
+
+@only_yonder
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [("ZUNION", 1, "z")],
+        [("COPY", "z", "t", "REPLACE"), ("ZRANGE", "t", 0, -1), ("DEL", "t")],
+        [("COPY", "z", "t", "REPLACE"), ("ZPOPMIN", "t", 1_000_000)],
+        [("COPY", "z", "t", "REPLACE"), ("DUMP", "t"), ("DEL", "t")],
+        [("COPY", "z", "t", "REPLACE"), ("ZRANDMEMBER", "t", -100_000), ("DEL", "t")],
+        [("SETRANGE", "s", 2_000_000, "x"), ("GETDEL", "s")],
+        [("SETRANGE", "s", 2_000_000, "x"), ("SET", "s", "y", "GET")],
+        [
+            ("COPY", "g", "t", "REPLACE"),
+            ("GEOSEARCH", "t", *WHOLE_WORLD[2:]),
+            ("DEL", "t"),
+        ],
+    ],
+    ids=lambda commands: next(c[0] for c in commands if c[0] not in ("COPY", "SETRANGE")),
+)
+def test_values_that_replies_hold_count_as_output(start, commands):
+    """The replies of a transaction held any number of values that had lost their keys,
+    and none of them counted for client-output-buffer-limit."""
+    server = start.subject("--client-output-buffer-limit", "normal 20mb 0 0")
+    with server.connect() as conn, server.connect(receive_buffer=4096) as reader:
+        conn.command(*set_of("z", 50_000))
+        triples = [w for i in range(50_000) for w in (i % 180, i % 85, f"member:{i}")]
+        conn.command("GEOADD", "g", *triples)
+        queue = b"".join(encode(*command) for command in commands) * 100
+        reader.send(encode("MULTI") + queue + encode("EXEC"))
+        n_clients = lambda: conn.command("CLIENT", "LIST").count(b"id=")  # noqa: E731
+        wait_until(lambda: n_clients() == 1)  # the reader is closed
+
+
+@only_yonder
+def test_one_large_reply_is_no_output_that_waits(start):
+    """What a single reply reads from the keyspace is not copied, and does not count."""
+    server = start.subject("--client-output-buffer-limit", "normal 1mb 0 0")
+    with server.connect() as conn, server.connect(receive_buffer=4096) as reader:
+        conn.command(*set_of("z", 100_000))
+        reader.send(encode("ZRANGE", "z", 0, -1))
+        time.sleep(0.2)
+        assert len(reader.read()) == 100_000
