@@ -13,7 +13,8 @@
  * through both.
  *
  * Difference. The same with the first source; where the others have fewer members than it
- * has, and are not walked through, they go into a table instead. What is left is in order
+ * has, or not many more but all of one score, and are not walked through, they go into a
+ * table instead. What is left is in order
  * already.
  *
  * Scores. Sums depend on the order in which they are added, to the last bit. It is that
@@ -43,6 +44,8 @@
 #define BATCH YN_AHEAD_MAX
 /* So many sources may be walked through; in others members are looked up. */
 #define JOINS_MAX 8
+/* Where look-ups are slow, up to so many times as many members are gone through first. */
+#define SLOW_LARGER 4
 
 /* ---- the table ---- */
 
@@ -423,6 +426,15 @@ static bool are_merged(const struct combine *combine, const struct yn_join *join
     return true;
 }
 
+/* Whether look-ups in one of them are slow. */
+static bool has_slow(const struct combine *combine, const struct yn_join *joins)
+{
+    for (size_t s = 1; s < combine->n_sources && s < JOINS_MAX; s++)
+        if (joins[s].is_slow)
+            return true;
+    return false;
+}
+
 static enum yn_status subtract_all(struct combine *combine)
 {
     const struct yn_source *first = &combine->how->sources[0];
@@ -440,7 +452,8 @@ static enum yn_status subtract_all(struct combine *combine)
     struct table table = {.slots = NULL};
     struct yn_join joins[JOINS_MAX];
     start_joins(joins, combine->sources, combine->n_sources, 0);
-    bool has_table = n_others < count_of(first) && !are_merged(combine, joins);
+    bool has_table = n_others < SLOW_LARGER * count_of(first) && has_slow(combine, joins);
+    has_table |= n_others < count_of(first) && !are_merged(combine, joins);
     if (has_table && !table_of_others(combine, &table, n_others)) {
         table_clear(&table, &combine->mem);
         return YN_ENOMEM;
@@ -531,24 +544,38 @@ enum yn_status yn_zset_combine(const struct yn_combination *how,
                : yn_zset_finish(combine.set, combine.builder, status, out_set);
 }
 
+/* The source to go through: the smallest, or one of one score that is not much larger,
+ * since to look members up in that is slow. */
+static size_t choose_driver(const struct yn_source *sources, size_t n_sources)
+{
+    size_t smallest = 0, n;
+    for (size_t s = 0; s < n_sources; s++)
+        if (count_of(&sources[s]) < count_of(&sources[smallest]))
+            smallest = s;
+    n = count_of(&sources[smallest]);
+    if (n == 0 || yn_has_one_score(sources[smallest].set))
+        return smallest;
+    for (size_t s = 0; s < n_sources; s++)
+        if (count_of(&sources[s]) < SLOW_LARGER * n && yn_has_one_score(sources[s].set))
+            return s;
+    return smallest;
+}
+
 size_t yn_zset_count_common(const struct yn_source *sources, size_t n_sources,
                             size_t limit)
 {
     struct yn_cursor cursor;
     struct batch batch;
     double others[BATCH];
-    size_t n = 0, smallest = 0;
-    for (size_t s = 0; s < n_sources; s++)
-        if (count_of(&sources[s]) < count_of(&sources[smallest]))
-            smallest = s;
-    if (n_sources == 0 || count_of(&sources[smallest]) == 0)
+    size_t n = 0, driver = n_sources == 0 ? 0 : choose_driver(sources, n_sources);
+    if (n_sources == 0 || count_of(&sources[driver]) == 0)
         return 0;
     struct yn_join joins[JOINS_MAX];
-    start_joins(joins, sources, n_sources, smallest);
-    start_reading(&cursor, sources[smallest].set);
+    start_joins(joins, sources, n_sources, driver);
+    start_reading(&cursor, sources[driver].set);
     while (read_batch(&cursor, &batch)) {
         for (size_t s = 0; s < n_sources && batch.n > 0; s++)
-            if (sources[s].set != sources[smallest].set)
+            if (sources[s].set != sources[driver].set)
                 keep_common(&batch, joins, sources, s, others);
         n += batch.n;
         if (limit > 0 && n >= limit)

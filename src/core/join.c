@@ -14,7 +14,7 @@
 #define FAR_LARGER 256
 #define STEPS 4
 
-static bool has_one_score(const struct yn_zset *set)
+bool yn_has_one_score(const struct yn_zset *set)
 {
     struct yn_cursor first, last;
     size_t n = yn_zset_count(set);
@@ -26,9 +26,11 @@ static bool has_one_score(const struct yn_zset *set)
 void yn_join_init(struct yn_join *join, const struct yn_zset *driver,
                   const struct yn_zset *set)
 {
+    bool has_one_score = yn_has_one_score(set);
     join->set = set;
-    join->is_merge = yn_zset_count(set) / FAR_LARGER < yn_zset_count(driver) &&
-                     has_one_score(driver) && has_one_score(set);
+    join->is_merge = has_one_score && yn_has_one_score(driver) &&
+                     yn_zset_count(set) / FAR_LARGER < yn_zset_count(driver);
+    join->is_slow = has_one_score && !join->is_merge;
     if (join->is_merge)
         yn_cursor_seek(&join->cursor, yn_zset_view(set), 0);
 }

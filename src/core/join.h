@@ -14,8 +14,11 @@
 struct yn_join {
     const struct yn_zset *set; /* that is looked in */
     bool is_merge;             /* both are walked; else the dictionary is asked */
+    bool is_slow;              /* it is asked, and all scores of the set are one */
     struct yn_cursor cursor;   /* is_merge: nothing before it is asked for any more */
 };
+
+bool yn_has_one_score(const struct yn_zset *set);
 
 /* Begins to look in `set` for members of `driver`. Neither may change until the end. */
 void yn_join_init(struct yn_join *join, const struct yn_zset *driver,

@@ -97,6 +97,8 @@ static const struct choice coordinate_formats[] = {
     {"shortest", CONFIG_COORDINATE_SHORTEST},
     {"fixed17", CONFIG_COORDINATE_FIXED17},
     {NULL, 0}};
+/* One, and no more: programs ask for it, and files for Redis have it. */
+static const struct choice maxmemory_policies[] = {{"noeviction", 0}, {NULL, 0}};
 static const struct choice debug_modes[] = {{"no", CONFIG_DEBUG_NO},
                                             {"local", CONFIG_DEBUG_LOCAL},
                                             {"yes", CONFIG_DEBUG_YES},
@@ -137,6 +139,8 @@ static const struct config_option options[] = {
      "normal 0 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60", AT(output_limits), 0, 0,
      NULL, NULL},
     {"maxmemory", KIND_MEMORY, true, "0", AT(maxmemory), 0, INT64_MAX, NULL, NULL},
+    {"maxmemory-policy", KIND_CHOICE, true, "noeviction", AT(maxmemory_policy), 0, 0,
+     maxmemory_policies, NULL},
     {"hz", KIND_INT, true, "10", AT(hz), 1, 500, NULL, NULL},
     {"daemonize", KIND_BOOL, false, "no", AT(daemonize), 0, 0, NULL, refuse_daemonize},
     {"pidfile", KIND_STRING, false, "", AT(pidfile), 0, 0, NULL, NULL},

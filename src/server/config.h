@@ -47,6 +47,7 @@ struct config {
     int64_t client_query_buffer_limit;
     struct config_output_limit output_limits[CONFIG_CLASSES];
     int64_t maxmemory; /* 0: no limit */
+    int64_t maxmemory_policy;
     int64_t hz;
     bool daemonize;
     char *pidfile;

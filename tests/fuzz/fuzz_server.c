@@ -64,6 +64,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (!server_init(&server, &config))
         abort();
     listener_close_all(&server);
+    for (size_t i = 0; i < 2; i++) /* signals are for the fuzzer */
+        uv_signal_stop(&server.signals[i]);
     uv_run(&server.loop.uv, UV_RUN_NOWAIT);
     return 0;
 }
@@ -97,6 +99,13 @@ static void reset_server(void)
 struct client {
     int fd; /* -1: hung up */
     struct yn_reply_parser *parser;
+    size_t n_asked, n_told;
+};
+
+/* What may come, by the words of the input. */
+struct expected {
+    bool resp3;
+    bool messages; /* that are no replies */
 };
 
 static void connect_client(struct client *client)
@@ -109,6 +118,7 @@ static void connect_client(struct client *client)
         uv_pipe_open(&conn->io.pipe, fds[0]) != 0)
         abort();
     client->fd = fds[1];
+    client->n_asked = client->n_told = 0;
     snprintf(conn->address, sizeof conn->address, "unix:0");
     memcpy(conn->local_address, conn->address, sizeof conn->address);
     conn->is_local = true;
@@ -145,41 +155,45 @@ static bool is_of_resp3(const struct yn_reply *reply)
     return false;
 }
 
-static void take_replies(struct client *client, struct yn_bytes bytes, bool may_be_resp3)
+static void take_replies(struct client *client, struct yn_bytes bytes,
+                         const struct expected *expected)
 {
     struct yn_reply *reply;
     if (yn_reply_feed(client->parser, bytes.data, bytes.len) == YN_REPLY_BAD)
         die(yn_reply_parser_error(client->parser), bytes);
     while (yn_reply_next(client->parser, &reply) == YN_REPLY_READY) {
-        if (!may_be_resp3 && is_of_resp3(reply))
+        if (!expected->resp3 && is_of_resp3(reply))
             die("RESP3 for a client that has not asked for it", bytes);
+        client->n_told += reply->type != YN_REPLY_PUSH;
+        if (!expected->messages && client->n_told > client->n_asked)
+            die("a reply to no request", bytes);
         yn_reply_free(reply);
     }
 }
 
 /* Reads what has come. Returns whether anything has. */
-static bool read_replies(struct client *client, bool may_be_resp3)
+static bool read_replies(struct client *client, const struct expected *expected)
 {
     static char buf[64 * 1024];
     if (client->fd < 0)
         return false;
     ssize_t n = read(client->fd, buf, sizeof buf);
     if (n > 0)
-        take_replies(client, (struct yn_bytes){buf, (size_t)n}, may_be_resp3);
+        take_replies(client, (struct yn_bytes){buf, (size_t)n}, expected);
     else if (n == 0 || errno != EAGAIN)
         hang_up(client);
     return n >= 0;
 }
 
 /* Lets the loop run until nothing happens any more. */
-static void settle(struct client *clients, bool may_be_resp3)
+static void settle(struct client *clients, const struct expected *expected)
 {
     int n_idle = 0;
     for (int turn = 0; turn < TURNS_MAX && n_idle < 2; turn++) {
         uv_run(&server.loop.uv, UV_RUN_NOWAIT);
         bool is_idle = list_is_empty(&server.loop.ready);
         for (size_t i = 0; i < CLIENTS; i++)
-            is_idle = !read_replies(&clients[i], may_be_resp3) && is_idle;
+            is_idle = !read_replies(&clients[i], expected) && is_idle;
         n_idle = is_idle ? n_idle + 1 : 0;
     }
 }
@@ -214,7 +228,7 @@ static bool is_left_out(const struct yn_bytes *words, size_t n)
 }
 
 static void run_line(struct client *clients, const struct fuzz_line *line,
-                     bool may_be_resp3)
+                     const struct expected *expected)
 {
     const struct yn_bytes *words = line->words;
     size_t n = line->n, which = 0;
@@ -234,17 +248,31 @@ static void run_line(struct client *clients, const struct fuzz_line *line,
         for (size_t i = 0; i < n; i++)
             yn_write_bulk(&request, words[i]);
         send_bytes(&clients[which], (struct yn_bytes){request.data, request.len});
+        clients[which].n_asked++;
         yn_buf_clear(&request);
     }
-    settle(clients, may_be_resp3);
+    settle(clients, expected);
 }
 
-static bool has_hello(const uint8_t *data, size_t size)
+static bool has_text(const uint8_t *data, size_t size, const char *text)
 {
-    for (size_t i = 0; i + 5 <= size; i++)
-        if (strncasecmp((const char *)data + i, "hello", 5) == 0)
+    size_t len = strlen(text);
+    for (size_t i = 0; i + len <= size; i++)
+        if (strncasecmp((const char *)data + i, text, len) == 0)
             return true;
     return false;
+}
+
+static struct expected expect(const uint8_t *data, size_t size)
+{
+    /* a word in quotes may spell anything */
+    bool is_open = memchr(data, '\\', size) != NULL || memchr(data, '"', size) != NULL ||
+                   memchr(data, '\'', size) != NULL;
+    return (struct expected){
+        .resp3 = is_open || has_text(data, size, "hello"),
+        .messages = is_open || has_text(data, size, "subscribe") ||
+                    has_text(data, size, "monitor") || has_text(data, size, "raw"),
+    };
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -252,15 +280,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct client clients[CLIENTS];
     struct yn_bytes rest = {(const char *)data, size};
     struct fuzz_line line;
-    /* a quoted or a raw word may spell it, too */
-    bool may_be_resp3 = has_hello(data, size) || memchr(data, '\\', size) != NULL;
+    struct expected expected = {.resp3 = size == 0};
+    if (size > 0)
+        expected = expect(data, size);
     if (pristine.bind == NULL) /* a replay */
         LLVMFuzzerInitialize(NULL, NULL);
     yn_buf_init(&line.scratch);
     for (size_t i = 0; i < CLIENTS; i++)
         connect_client(&clients[i]);
     for (int i = 0; i < COMMANDS_MAX && fuzz_next_line(&rest, &line); i++)
-        run_line(clients, &line, may_be_resp3);
+        run_line(clients, &line, &expected);
     yn_buf_clear(&line.scratch);
     for (size_t i = 0; i < CLIENTS; i++)
         hang_up(&clients[i]);

@@ -203,7 +203,8 @@ static void as_plain_arrays(void **state)
                 plains[s] = plains[again];
                 sources[s] = sources[again];
             } else {
-                sources[s].set = make(&plains[s], n_ids, size, kind);
+                sources[s].set =
+                    make(&plains[s], n_ids, size, draw(3) ? kind : (int)draw(N_KINDS));
             }
             sources[s].weight = round % 2 ? 1 : draw_weight();
         }

@@ -154,6 +154,7 @@ static void test_bad_values(void **state)
         {"proto-max-bulk-len", "1", "between 1048576 and 9223372036854775807"},
         {"unixsocketperm", "800", "octal"},
         {"unixsocketperm", "1000", "between 0 and 777"},
+        {"maxmemory-policy", "allkeys-lru", "one of the following: noeviction"},
         {"loglevel", "loud", "one of the following: debug, verbose, notice, warning"},
         {"coordinate-format", "short", "one of the following: shortest, fixed17"},
         {"save", "900 1", "snapshots are not built"},
