@@ -138,8 +138,26 @@ bool cmd_arity_is_ok(const struct cmd_spec *spec, size_t argc)
 
 /* ---- keys ---- */
 
-/* argv[1], and the destination: the word behind the last STORE or STOREDIST. The options
- * start behind the unit, which is the fifth word at the earliest. */
+/* argv[1], and the words behind STORE or STOREDIST. The options start behind the unit,
+ * which is the fifth word at the earliest. */
+static size_t georadius_named(size_t argc, const struct yn_bytes *argv, size_t *out_index,
+                              size_t max)
+{
+    size_t n = 1;
+    if (max > 0)
+        out_index[0] = 1;
+    for (size_t i = 5; i + 1 < argc; i++) {
+        if (!cmd_word_is(argv[i], "store") && !cmd_word_is(argv[i], "storedist"))
+            continue;
+        i++;
+        if (n < max)
+            out_index[n] = i;
+        n++;
+    }
+    return n;
+}
+
+/* The destination is the last one named. */
 static size_t georadius_keys(size_t argc, const struct yn_bytes *argv, size_t *out_index,
                              size_t max)
 {
@@ -199,6 +217,35 @@ size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_byt
         n++;
     }
     return n;
+}
+
+size_t cmd_keys_named(const struct cmd_spec *spec, size_t argc,
+                      const struct yn_bytes *argv, size_t *out_index, size_t max)
+{
+    if (spec->keys == CMD_KEYS_GEORADIUS && cmd_arity_is_ok(spec, argc))
+        return georadius_named(argc, argv, out_index, max);
+    return cmd_keys_of(spec, argc, argv, out_index, max);
+}
+
+/* Lists of key specs name the keys in order, and the last one stands for all that
+ * follow. */
+const char *cmd_key_flags_of(const struct cmd_spec *spec, size_t argc,
+                             const struct yn_bytes *argv, size_t i)
+{
+    const struct cmd_key_spec *keys = spec->key_specs;
+    if (keys == NULL || keys[0].flags == NULL)
+        return "";
+    while (i > 0 && keys[1].flags != NULL) {
+        keys++;
+        i--;
+    }
+    if (strstr(keys->flags, "variable_flags") == NULL)
+        return keys->flags;
+    /* SET reads the key only when it is told to return the old value */
+    for (size_t a = 3; a < argc; a++)
+        if (cmd_word_is(argv[a], "get"))
+            return "RW access update";
+    return "OW update";
 }
 
 /* ---- running ---- */

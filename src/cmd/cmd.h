@@ -220,6 +220,14 @@ const struct cmd_spec *cmd_at(size_t i);
 size_t cmd_keys_of(const struct cmd_spec *spec, size_t argc, const struct yn_bytes *argv,
                    size_t *out_index, size_t max);
 
+/* The same with keys that are named in vain: destinations that a later one replaces. For
+ * who decides whether the call may have them. */
+size_t cmd_keys_named(const struct cmd_spec *spec, size_t argc,
+                      const struct yn_bytes *argv, size_t *out_index, size_t max);
+/* What the call does to the i-th of those keys: words of key specs ("RO access"). */
+const char *cmd_key_flags_of(const struct cmd_spec *spec, size_t argc,
+                             const struct yn_bytes *argv, size_t i);
+
 /* Runs a request: finds, checks the arity, runs; replies the errors for unknown commands,
  * unknown subcommands and wrong arity. `call` has host, arena, argc, argv set, and spec
  * if the host has found the command already, else NULL. The host may instead find and

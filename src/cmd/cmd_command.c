@@ -486,26 +486,6 @@ void cmd_command_getkeys(struct cmd_call *call)
         host_reply_bulk(call->host, inner.argv[inner.keys[i]]);
 }
 
-/* What the call does to its i-th key. Lists of key specs name the keys in order, and the
- * last one stands for all that follow. */
-static const char *key_flags(const struct inner *inner, size_t i)
-{
-    const struct cmd_key_spec *keys = inner->spec->key_specs;
-    if (keys == NULL || keys[0].flags == NULL)
-        return "";
-    while (i > 0 && keys[1].flags != NULL) {
-        keys++;
-        i--;
-    }
-    if (strstr(keys->flags, "variable_flags") == NULL)
-        return keys->flags;
-    /* SET reads the key only when it is told to return the old value */
-    for (size_t a = 3; a < inner->argc; a++)
-        if (cmd_word_is(inner->argv[a], "get"))
-            return "RW access update";
-    return "OW update";
-}
-
 void cmd_command_getkeysandflags(struct cmd_call *call)
 {
     struct inner inner;
@@ -515,7 +495,8 @@ void cmd_command_getkeysandflags(struct cmd_call *call)
     for (size_t i = 0; i < inner.n_keys; i++) {
         host_reply_array(call->host, 2);
         host_reply_bulk(call->host, inner.argv[inner.keys[i]]);
-        reply_words(call->host, key_flags(&inner, i), true);
+        const char *flags = cmd_key_flags_of(inner.spec, inner.argc, inner.argv, i);
+        reply_words(call->host, flags, true);
     }
 }
 

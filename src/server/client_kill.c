@@ -13,6 +13,7 @@ struct kill_filter {
     int64_t id, max_age_s;
     enum client_list_type type;
     struct yn_bytes address, local_address;
+    const struct acl_user *user; /* NULL: anyone's */
 };
 
 static bool is_text(struct yn_bytes bytes, const char *text)
@@ -23,7 +24,8 @@ static bool is_text(struct yn_bytes bytes, const char *text)
 static bool matches(const struct conn *conn, const struct kill_filter *filter)
 {
     uint64_t age_s = (conn->loop->mono_ns - conn->created_ns) / 1000000000u;
-    return (!filter->has_id || (uint64_t)filter->id == conn->id) &&
+    return (filter->user == NULL || conn->user == filter->user) &&
+           (!filter->has_id || (uint64_t)filter->id == conn->id) &&
            (!filter->has_type || client_list_is_type(conn, filter->type)) &&
            (!filter->has_address || is_text(filter->address, conn->address)) &&
            (!filter->has_local_address ||
@@ -84,7 +86,8 @@ static bool parse_pair_or_reply(struct cmd_call *call, struct yn_bytes option,
         filter->has_local_address = true;
         filter->local_address = value;
     } else if (cmd_word_is(option, "user")) {
-        if (!is_text(value, "default"))
+        filter->user = acl_find(&call->host->loop->server->acl, value);
+        if (filter->user == NULL)
             return fail_with_word(call, "ERR No such user '%.*s'", value);
     } else if (cmd_word_is(option, "skipme") &&
                (cmd_word_is(value, "yes") || cmd_word_is(value, "no"))) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd_args.h"
+#include "server/acl.h"
 #include "server/loop.h"
 
 static const char *text_or_empty(const char *text)
@@ -60,7 +61,7 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
 {
     uint64_t now_ns = conn->loop->mono_ns;
     char flags[16];
-    char text[1024];
+    char text[2048];
     flags_of(conn, flags);
     /* What a connection holds: itself, its buffers. */
     size_t output = conn_queued(conn);
@@ -70,7 +71,7 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
         text, sizeof text,
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
         "psub=%zu ssub=%zu multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
-        "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=default "
+        "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=%.200s "
         "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
         (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
@@ -85,7 +86,7 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
         conn->in.cap - conn->in.len, waiting, conn->multi.n_bytes, conn->out.cap,
         conn->out.len, output, output, total, conn->is_reading ? "r" : "",
         conn->is_writing ? "w" : "",
-        conn->last_spec != NULL ? conn->last_spec->name : "NULL",
+        conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->user->name,
         (long long)tracking_redirect_id(&conn->tracking), conn->resp,
         text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
         (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,

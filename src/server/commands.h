@@ -8,7 +8,7 @@
 
 /* Ended by a NULL name. */
 extern const struct cmd_spec connection_table[], server_table[], pubsub_table[],
-    transaction_table[], inspect_table[];
+    transaction_table[], inspect_table[], acl_table[];
 
 /* What many of them have in common. */
 #define SESSION_FLAGS (CMD_NOSCRIPT | CMD_LOADING | CMD_STALE)
@@ -98,10 +98,21 @@ void standalone_module_load(struct cmd_call *call);
 void standalone_module_help(struct cmd_call *call);
 void standalone_replicaof(struct cmd_call *call);
 void standalone_save(struct cmd_call *call);
-void acl_cat(struct cmd_call *call);
-void acl_users(struct cmd_call *call);
-void acl_whoami(struct cmd_call *call);
-void acl_help(struct cmd_call *call);
+
+/* acl_cmds.c */
+void acl_cmd_cat(struct cmd_call *call);
+void acl_cmd_deluser(struct cmd_call *call);
+void acl_cmd_dryrun(struct cmd_call *call);
+void acl_cmd_genpass(struct cmd_call *call);
+void acl_cmd_getuser(struct cmd_call *call);
+void acl_cmd_help(struct cmd_call *call);
+void acl_cmd_list(struct cmd_call *call);
+void acl_cmd_load(struct cmd_call *call);
+void acl_cmd_log(struct cmd_call *call);
+void acl_cmd_save(struct cmd_call *call);
+void acl_cmd_setuser(struct cmd_call *call);
+void acl_cmd_users(struct cmd_call *call);
+void acl_cmd_whoami(struct cmd_call *call);
 
 /* lolwut.c */
 void lolwut_cmd(struct cmd_call *call);

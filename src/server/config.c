@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/num.h"
+#include "resp/quote.h"
 #include "resp/request.h"
 #include "server/log.h"
 #include "server/notify.h"
@@ -102,6 +103,8 @@ static const struct choice debug_modes[] = {{"no", CONFIG_DEBUG_NO},
                                             {"local", CONFIG_DEBUG_LOCAL},
                                             {"yes", CONFIG_DEBUG_YES},
                                             {NULL, 0}};
+static const struct choice channel_defaults[] = {
+    {"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
 static const struct choice booleans[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 
 #define AT(field) offsetof(struct config, field)
@@ -119,6 +122,11 @@ static const struct config_option options[] = {
     {"maxclients", KIND_INT, true, "10000", AT(maxclients), 1, INT_MAX, NULL, NULL},
     {"databases", KIND_INT, false, "16", AT(databases), 1, 65536, NULL, NULL},
     {"requirepass", KIND_STRING, true, "", AT(requirepass), 0, 0, NULL, NULL},
+    {"aclfile", KIND_STRING, false, "", AT(aclfile), 0, 0, NULL, NULL},
+    {"acllog-max-len", KIND_INT, true, "128", AT(acllog_max_len), 0, INT64_MAX, NULL,
+     NULL},
+    {"acl-pubsub-default", KIND_CHOICE, true, "resetchannels", AT(acl_pubsub_default), 0,
+     0, channel_defaults, NULL},
     {"protected-mode", KIND_BOOL, true, "yes", AT(protected_mode), 0, 0, NULL, NULL},
     {"loglevel", KIND_CHOICE, true, "notice", AT(loglevel), 0, 0, loglevels, NULL},
     {"logfile", KIND_STRING, false, "", AT(logfile), 0, 0, NULL, NULL},
@@ -193,6 +201,11 @@ const char *config_name(const struct config_option *option)
 bool config_is_dynamic(const struct config_option *option)
 {
     return option->is_dynamic;
+}
+
+bool config_is_user(struct yn_bytes word)
+{
+    return text_is(word, "user");
 }
 
 bool config_takes_words(const struct config_option *option)
@@ -545,6 +558,8 @@ void config_clear(struct config *config)
         if (is_text(&options[i]))
             free(*(char **)place_of(config, &options[i]));
     }
+    free(config->users);
+    free(config->user_lines);
     memset(config, 0, sizeof *config);
 }
 
@@ -553,6 +568,7 @@ void config_clear(struct config *config)
 /* One directive under way: its option, and its value so far. */
 struct directive {
     bool has_name;
+    bool is_user; /* the value is quoted words */
     const struct config_option *option;
     char name[64];
     size_t n_values;
@@ -565,13 +581,38 @@ static bool add_word(void *ctx, struct yn_bytes word)
     if (!d->has_name) {
         d->has_name = true;
         d->option = config_find(word);
+        d->is_user = config_is_user(word);
         snprintf(d->name, sizeof d->name, "%.*s", (int)(word.len < 63 ? word.len : 63),
                  word.data);
         return true;
     }
     if (d->n_values++ > 0)
         yn_buf_append_text(&d->value, " ");
-    yn_buf_append(&d->value, word.data, word.len);
+    if (d->is_user)
+        yn_quote(&d->value, word);
+    else
+        yn_buf_append(&d->value, word.data, word.len);
+    return true;
+}
+
+/* Keeps the line for when the users are made (acl_file.h). */
+static bool add_user(struct config *config, const struct directive *d, const char *where,
+                     char *error)
+{
+    struct yn_buf text;
+    yn_buf_init(&text);
+    if (config->users != NULL)
+        yn_buf_append_text(&text, config->users);
+    yn_quote(&text, (struct yn_bytes){where, strlen(where)});
+    yn_buf_append_text(&text, " ");
+    yn_buf_append(&text, d->value.data, d->value.len);
+    yn_buf_append(&text, "\n", 2); /* with the zero byte */
+    if (text.failed || d->value.failed) {
+        yn_buf_clear(&text);
+        return fail(error, "out of memory");
+    }
+    free(config->users);
+    config->users = text.data;
     return true;
 }
 
@@ -579,6 +620,12 @@ static bool add_word(void *ctx, struct yn_bytes word)
 static bool apply(struct config *config, const struct directive *d, const char *where,
                   char *error)
 {
+    if (d->is_user && d->n_values == 0) {
+        snprintf(error, CONFIG_ERROR_MAX, "%s: a user needs a name", where);
+        return false;
+    }
+    if (d->is_user)
+        return add_user(config, d, where, error);
     if (d->option == NULL) {
         snprintf(error, CONFIG_ERROR_MAX,
                  "%s: unknown option '%s' (yonder.conf lists the options that exist)",

@@ -36,6 +36,9 @@ struct config {
     int64_t maxclients;
     int64_t databases;
     char *requirepass;
+    char *aclfile;
+    int64_t acllog_max_len;
+    int64_t acl_pubsub_default; /* 1: new users may use all channels */
     bool protected_mode;
     int64_t loglevel; /* enum log_level */
     char *logfile;
@@ -66,6 +69,13 @@ struct config {
     int64_t latency_monitor_threshold_ms; /* 0: not monitored */
     bool latency_tracking;
     char *latency_percentiles; /* numbers from 0 to 100, separated by blanks */
+
+    /* Users, which are no option: for each a line of quoted words: where it is from
+     * ("yonder.conf:12"), its name, its rules. NULL: none. */
+    char *users;
+    /* Lines "user NAME RULE ..." that CONFIG REWRITE puts in the place of those that the
+     * file has. NULL: it leaves them alone. */
+    char *user_lines;
 };
 
 struct config_option;
@@ -83,6 +93,9 @@ const struct config_option *config_at(size_t i);
 const char *config_name(const struct config_option *option);
 /* True if CONFIG SET may change it while the server runs. */
 bool config_is_dynamic(const struct config_option *option);
+
+/* True if the word begins the line of a user. */
+bool config_is_user(struct yn_bytes word);
 
 /* True if the value is several words, which a file has side by side. */
 bool config_takes_words(const struct config_option *option);

@@ -5,6 +5,7 @@
 
 #include "cmd/cmd_args.h"
 #include "cmd/glob.h"
+#include "server/acl_file.h"
 #include "server/commands.h"
 #include "server/config_rewrite.h"
 #include "server/conn.h"
@@ -86,6 +87,15 @@ static bool find_options_or_reply(struct cmd_call *call,
     return true;
 }
 
+static bool has_password(const struct config_option **options, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(config_name(options[i]), "requirepass") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Sets all pairs, or none: on failure the values from before are put back. */
 static void set_all_or_reply(struct cmd_call *call, const struct config_option **options,
                              size_t n)
@@ -115,10 +125,13 @@ static void set_all_or_reply(struct cmd_call *call, const struct config_option *
     for (size_t i = 0; i < n; i++)
         yn_buf_clear(&old[i]);
     free(old);
-    if (ok) {
-        server_apply_config(server);
+    if (!ok)
+        return;
+    server_apply_config(server);
+    if (has_password(options, n) && !server_apply_password(server))
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+    else
         host_reply_status(call->host, "OK");
-    }
 }
 
 void config_cmd_set(struct cmd_call *call)
@@ -150,13 +163,46 @@ void config_cmd_resetstat(struct cmd_call *call)
     host_reply_status(call->host, "OK");
 }
 
+/* The lines of users for the file, unless they are in one of their own: none for a
+ * default user who is what requirepass makes of it. */
+static bool note_users(struct server *server)
+{
+    struct yn_buf lines;
+    struct acl fresh;
+    struct config *config = &server->config;
+    const char *pass = config->requirepass;
+    free(config->user_lines);
+    config->user_lines = NULL;
+    if (config->aclfile[0] != '\0')
+        return true;
+    yn_buf_init(&lines);
+    bool ok = acl_init(&fresh) &&
+              acl_set_default_password(&fresh, (struct yn_bytes){pass, strlen(pass)});
+    if (ok) {
+        acl_file_format(&fresh, &lines);
+        size_t plain = lines.len;
+        acl_file_format(&server->acl, &lines);
+        bool is_plain =
+            lines.len == 2 * plain && memcmp(lines.data, lines.data + plain, plain) == 0;
+        yn_buf_append(&lines, "", 1); /* the zero byte */
+        if (!lines.failed)
+            config->user_lines = strdup(is_plain ? "" : lines.data + plain);
+        ok = config->user_lines != NULL;
+    }
+    acl_clear(&fresh);
+    yn_buf_clear(&lines);
+    return ok;
+}
+
 void config_cmd_rewrite(struct cmd_call *call)
 {
-    const struct server *server = call->host->loop->server;
+    struct server *server = call->host->loop->server;
     char error[CONFIG_ERROR_MAX];
     char text[CONFIG_ERROR_MAX + 64];
     if (server->config_file[0] == '\0') {
         host_reply_error(call->host, "ERR The server is running without a config file");
+    } else if (!note_users(server)) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
     } else if (config_rewrite_file(&server->config, server->config_file, error)) {
         log_notice("CONFIG REWRITE: %s is written", server->config_file);
         host_reply_status(call->host, "OK");

@@ -1,16 +1,13 @@
 #include "server/config_rewrite.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "resp/quote.h"
 #include "resp/request.h"
+#include "server/file.h"
 
 /* ---- lines ---- */
 
@@ -27,16 +24,23 @@ static bool next_line(struct yn_bytes *text, struct yn_bytes *out_line)
     return true;
 }
 
+/* What a line says: a value of the option, or a user, or nothing (a comment). */
+struct said {
+    const struct config_option *option; /* or NULL */
+    bool is_user;
+};
+
 static bool take_first(void *ctx, struct yn_bytes word)
 {
-    *(const struct config_option **)ctx = config_find(word);
+    struct said *said = ctx;
+    said->option = config_find(word);
+    said->is_user = config_is_user(word);
     return false; /* the rest of the line does not matter */
 }
 
-/* The option that a line sets. NULL: a comment, a blank line. */
-static const struct config_option *option_of(struct yn_bytes line, struct yn_buf *scratch)
+static struct said parse_line(struct yn_bytes line, struct yn_buf *scratch)
 {
-    const struct config_option *option = NULL;
+    struct said said = {.option = NULL};
     while (line.len > 0 && strchr(" \t\r\n", line.data[line.len - 1]) != NULL)
         line.len--;
     while (line.len > 0 && (*line.data == ' ' || *line.data == '\t')) {
@@ -44,8 +48,8 @@ static const struct config_option *option_of(struct yn_bytes line, struct yn_buf
         line.len--;
     }
     if (line.len > 0 && *line.data != '#')
-        yn_words_visit(line, scratch, take_first, &option);
-    return option;
+        yn_words_visit(line, scratch, take_first, &said);
+    return said;
 }
 
 /* Whether the value is not read as it is. With `has_words` single blanks inside are well:
@@ -135,12 +139,14 @@ static void copy_lines(const struct config *config, struct yn_bytes old,
 {
     struct yn_bytes rest = old, line = {NULL, 0};
     while (next_line(&rest, &line)) {
-        const struct config_option *option = option_of(line, scratch);
-        struct plan *plan = option != NULL ? &plans[index_of(option)] : NULL;
+        struct said said = parse_line(line, scratch);
+        struct plan *plan = said.option != NULL ? &plans[index_of(said.option)] : NULL;
+        if (said.is_user && config->user_lines != NULL)
+            continue; /* they come at the end */
         if (plan == NULL || !plan->has_changed)
             yn_buf_append(out, line.data, line.len);
         else if (--plan->n_lines == 0)
-            append_option(config, option, out);
+            append_option(config, said.option, out);
     }
 }
 
@@ -159,6 +165,10 @@ static void add_missing(const struct config *config, const struct plan *plans,
         has_mark = true;
         append_option(config, option, out);
     }
+    if (config->user_lines != NULL && config->user_lines[0] != '\0') {
+        end_line(out);
+        yn_buf_append_text(out, config->user_lines);
+    }
 }
 
 static bool rewrite(const struct config *config, const struct config *file,
@@ -175,7 +185,7 @@ static bool rewrite(const struct config *config, const struct config *file,
         for (size_t i = 0; i < n; i++)
             plans[i].has_changed = !is_same(config, file, config_at(i));
         while (next_line(&rest, &line)) {
-            const struct config_option *option = option_of(line, &scratch);
+            const struct config_option *option = parse_line(line, &scratch).option;
             if (option == NULL)
                 continue;
             plans[index_of(option)].n_lines++;
@@ -206,89 +216,6 @@ bool config_rewrite_text(const struct config *config, struct yn_bytes old,
 
 /* ---- the file ---- */
 
-static bool fail(char *error, const char *what)
-{
-    snprintf(error, CONFIG_ERROR_MAX, "%s: %s", what, strerror(errno));
-    return false;
-}
-
-/* A file that is not there is empty. */
-static bool read_old(const char *path, struct yn_buf *out, mode_t *mode, char *error)
-{
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT || fail(error, "open");
-    bool ok = fstat(fd, &status) == 0;
-    if (ok)
-        *mode = status.st_mode & 07777;
-    for (ssize_t n = 1; ok && n > 0;) {
-        char *to = yn_buf_reserve(out, 4096);
-        n = to != NULL ? read(fd, to, 4096) : -1;
-        ok = n >= 0 || errno == EINTR;
-        out->len += n > 0 ? (size_t)n : 0;
-        n = n < 0 && ok ? 1 : n;
-    }
-    if (!ok)
-        fail(error, "read");
-    close(fd);
-    return ok;
-}
-
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno != EINTR)
-            return false;
-        data += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* So that the new name survives a crash, too. */
-static void sync_folder(const char *path)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == NULL)
-        snprintf(folder, sizeof folder, ".");
-    else
-        slash[slash == folder] = '\0';
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-}
-
-static bool replace(const char *path, const struct yn_buf *text, mode_t mode, char *error)
-{
-    char other[PATH_MAX];
-    int n = snprintf(other, sizeof other, "%s.%d.tmp", path, (int)getpid());
-    errno = ENAMETOOLONG;
-    if (n < 0 || (size_t)n >= sizeof other)
-        return fail(error, "open");
-    int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return fail(error, "open");
-    bool ok =
-        write_all(fd, text->data, text->len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
-    if (!ok)
-        fail(error, "write");
-    if (close(fd) != 0 && ok)
-        ok = fail(error, "close");
-    if (ok && rename(other, path) != 0)
-        ok = fail(error, "rename");
-    if (!ok)
-        unlink(other);
-    else
-        sync_folder(path);
-    return ok;
-}
-
 bool config_rewrite_file(const struct config *config, const char *path, char *error)
 {
     struct yn_buf old, text;
@@ -296,9 +223,9 @@ bool config_rewrite_file(const struct config *config, const char *path, char *er
     yn_buf_init(&old);
     yn_buf_init(&text);
     bool ok =
-        read_old(path, &old, &mode, error) &&
+        (file_read(path, &old, &mode, error) || errno == ENOENT) &&
         config_rewrite_text(config, (struct yn_bytes){old.data, old.len}, &text, error) &&
-        replace(path, &text, mode, error);
+        file_replace(path, &text, mode, error);
     yn_buf_clear(&old);
     yn_buf_clear(&text);
     return ok;

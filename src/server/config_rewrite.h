@@ -4,7 +4,7 @@
  * The file keeps its comments, its order and every line that still says what is true.
  * Only options whose value is another one than the file gives are touched: their last
  * line gets the new value, earlier lines of theirs go; those without a line are added at
- * the end.
+ * the end. Lines of users are all written anew, at the end (config->user_lines).
  */
 #ifndef CONFIG_REWRITE_H
 #define CONFIG_REWRITE_H

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "resp/write.h"
+#include "server/acl_conns.h"
 #include "server/blob.h"
 #include "server/blocking.h"
 #include "server/dispatch.h"
@@ -83,6 +84,7 @@ struct conn *conn_new(struct loop *loop, bool is_unix)
     yn_buf_init(&conn->out);
     yn_buf_init(&conn->push);
     loop->n_conns++;
+    acl_conn_begin(conn);
     return conn;
 }
 
@@ -146,7 +148,6 @@ void conn_finish(struct conn *conn)
 void conn_start(struct conn *conn)
 {
     conn->created_ns = conn->active_ns = conn->loop->mono_ns;
-    conn->is_authenticated = conn->loop->server->config.requirepass[0] == '\0';
     if (uv_read_start(&conn->io.stream, on_alloc, on_read) != 0) {
         conn_close(conn);
         return;
@@ -365,8 +366,8 @@ static struct yn_request_limits limits_of(const struct conn *conn)
     return (struct yn_request_limits){.max_args = INT32_MAX,
                                       .max_bulk_len = config->proto_max_bulk_len,
                                       .max_inline_len = (size_t)64 * 1024,
-                                      .authenticated = conn->is_authenticated ||
-                                                       config->requirepass[0] == '\0'};
+                                      .authenticated =
+                                          conn->may_all || !acl_conn_must_login(conn)};
 }
 
 /* Whether a command has changed what the ones behind it were parsed with (RESET, CONFIG
@@ -744,5 +745,5 @@ void conn_reset_session(struct conn *conn)
     conn->resp = 2;
     conn->reply = CONN_REPLY_ON;
     conn->is_no_evict = conn->is_no_touch = false;
-    conn->is_authenticated = conn->loop->server->config.requirepass[0] == '\0';
+    acl_conn_begin(conn);
 }

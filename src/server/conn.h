@@ -27,6 +27,7 @@
 #include "server/tracking.h"
 #include "server/watch.h"
 
+struct acl_user;
 struct loop;
 
 #define CONN_ADDRESS_MAX 128
@@ -99,6 +100,9 @@ struct conn {
     uint64_t id;
     size_t db;
     bool is_authenticated;
+    bool may_all;     /* nothing needs to be checked (acl_conns.h) */
+    bool is_expelled; /* its user is gone; it is about to be closed */
+    struct acl_user *user;
     enum conn_reply reply;
     bool is_no_evict, is_no_touch;
     char *name, *lib_name, *lib_ver; /* NULL or not empty */

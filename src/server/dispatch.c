@@ -7,6 +7,7 @@
 #include "cmd/cmd_geo.h"
 #include "cmd/cmd_string.h"
 #include "resp/write.h"
+#include "server/acl_conns.h"
 #include "server/blocking.h"
 #include "server/commands.h"
 #include "server/host_server.h"
@@ -59,7 +60,7 @@ static bool is_allowed_subscribed(const struct cmd_spec *spec)
            spec->run == session_reset;
 }
 
-#define REFUSAL_MAX 200
+#define REFUSAL_MAX ACL_REFUSAL_MAX
 
 static const char *refusal_of_subscriber(const struct cmd_spec *spec, char *text)
 {
@@ -83,17 +84,38 @@ static bool is_memory_needed(const struct conn *conn, const struct cmd_spec *spe
     return (spec->flags & CMD_DENYOOM) != 0;
 }
 
+#define ERR_IN_MULTI "ERR Command not allowed inside a transaction"
+
+static bool is_barred_from_multi(const struct conn *conn, const struct cmd_spec *spec)
+{
+    return conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0;
+}
+
+/* For connections that must log in, or whose user may not do everything. Out of the way
+ * of all others. */
+static __attribute__((noinline)) const char *
+refusal_by_rights(struct conn *conn, const struct cmd_call *call, char *text)
+{
+    if (acl_conn_must_login(conn) && (call->spec->flags & CMD_NO_AUTH) == 0)
+        return "NOAUTH Authentication required.";
+    if (is_barred_from_multi(conn, call->spec))
+        return ERR_IN_MULTI;
+    return acl_conn_refusal(conn, call, text);
+}
+
 /* Why the command may not run now, or be queued; NULL: it may. text: REFUSAL_MAX bytes
  * that may hold the reason. */
-static const char *refusal_of(const struct conn *conn, const struct cmd_spec *spec,
-                              char *text)
+static const char *refusal_of(struct conn *conn, const struct cmd_call *call, char *text)
 {
     struct server *server = conn->loop->server;
-    if (!conn->is_authenticated && server->config.requirepass[0] != '\0' &&
-        (spec->flags & CMD_NO_AUTH) == 0)
-        return "NOAUTH Authentication required.";
-    if (conn->multi.is_open && (spec->flags & CMD_NO_MULTI) != 0)
-        return "ERR Command not allowed inside a transaction";
+    const struct cmd_spec *spec = call->spec;
+    if (!conn->may_all) {
+        const char *refusal = refusal_by_rights(conn, call, text);
+        if (refusal != NULL)
+            return refusal;
+    } else if (is_barred_from_multi(conn, spec)) {
+        return ERR_IN_MULTI;
+    }
     if (server->is_over_memory && is_memory_needed(conn, spec) &&
         server_check_memory(server))
         return CMD_ERR_OOM;
@@ -330,7 +352,7 @@ static void take_call(struct conn *conn, struct cmd_call *call)
     char text[REFUSAL_MAX];
     conn->n_commands++;
     if (find_or_reply(conn, call)) {
-        const char *refusal = refusal_of(conn, call->spec, text);
+        const char *refusal = refusal_of(conn, call, text);
         if (refusal == NULL && (!conn->multi.is_open || multi_runs_at_once(call->spec))) {
             perform(call, false);
             return;
@@ -352,10 +374,24 @@ static enum conn_reply next_reply(enum conn_reply before, enum conn_reply now)
     return now == CONN_REPLY_SKIP && before == CONN_REPLY_SKIP ? CONN_REPLY_ON : now;
 }
 
+/* Why a command may not run any more that was queued, or has waited, since the rights of
+ * its user were changed; NULL: it may. */
+static const char *late_refusal_of(const struct cmd_call *call, char *text)
+{
+    struct conn *conn = call->host->conn;
+    if (conn->may_all)
+        return NULL;
+    if (acl_conn_must_login(conn) && (call->spec->flags & CMD_NO_AUTH) == 0)
+        return "NOAUTH Authentication required.";
+    return call->host->is_in_exec ? acl_conn_exec_refusal(conn, call, text)
+                                  : acl_conn_refusal(conn, call, text);
+}
+
 /* Runs a command from the copy of its request. */
 static void run_copy(struct host *host, const struct request_copy *request, bool is_again,
                      struct cmd_call *out_call)
 {
+    char text[REFUSAL_MAX];
     struct loop *loop = host->loop;
     bool is_quiet = host->out == &loop->scrap;
     *out_call = (struct cmd_call){.spec = request->spec,
@@ -363,7 +399,13 @@ static void run_copy(struct host *host, const struct request_copy *request, bool
                                   .arena = loop->arena,
                                   .argc = request->argc,
                                   .argv = request->argv};
-    perform(out_call, is_again);
+    const char *refusal = late_refusal_of(out_call, text);
+    if (refusal == NULL) {
+        perform(out_call, is_again);
+    } else {
+        stats_command_of(&loop->stats, request->spec)->rejected++;
+        host_reply_error(host, refusal);
+    }
     dispatch_settle_time(loop); /* while its words are there */
     cmd_arena_reset(loop->arena);
     if (is_quiet)

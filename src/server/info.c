@@ -327,9 +327,9 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "reply_buffer_shrinks:0");
     line(out, "reply_buffer_expands:0");
     line(out, "acl_access_denied_auth:%llu", (unsigned long long)c->denied_logins);
-    line(out, "acl_access_denied_cmd:0");
-    line(out, "acl_access_denied_key:0");
-    line(out, "acl_access_denied_channel:0");
+    line(out, "acl_access_denied_cmd:%llu", (unsigned long long)c->denied_commands);
+    line(out, "acl_access_denied_key:%llu", (unsigned long long)c->denied_keys);
+    line(out, "acl_access_denied_channel:%llu", (unsigned long long)c->denied_channels);
 }
 
 static void add_replication(const struct server *s, struct yn_buf *out)

@@ -34,10 +34,6 @@ static const struct cmd_arg bgsave_args[] = {
     OPTION_SINCE("schedule", "SCHEDULE", "3.2.2"),
     END,
 };
-static const struct cmd_arg acl_cat_args[] = {
-    {.name = "categoryname", .type = "string", .flags = CMD_ARG_OPTIONAL},
-    END,
-};
 
 static const struct cmd_spec slowlog_table[] = {
     {.name = "slowlog|get",
@@ -467,47 +463,6 @@ static const struct cmd_spec module_table[] = {
     {.name = NULL},
 };
 
-static const struct cmd_spec acl_table[] = {
-    {.name = "acl|cat",
-     .run = acl_cat,
-     .arity = -2,
-     .flags = CMD_NOSCRIPT | CMD_LOADING | CMD_STALE,
-     .acl = "@slow",
-     .group = "server",
-     .since = "6.0.0",
-     .summary = "Lists the categories of commands, or the commands of one",
-     .complexity = "O(N) where N is the number of commands",
-     .args = acl_cat_args},
-    {.name = "acl|users",
-     .run = acl_users,
-     .arity = 2,
-     .flags = CMD_ADMIN | CMD_NOSCRIPT | CMD_LOADING | CMD_STALE,
-     .acl = "@admin @slow @dangerous",
-     .group = "server",
-     .since = "6.0.0",
-     .summary = "Lists the users: there is one",
-     .complexity = "O(1)"},
-    {.name = "acl|whoami",
-     .run = acl_whoami,
-     .arity = 2,
-     .flags = CMD_NOSCRIPT | CMD_LOADING | CMD_STALE,
-     .acl = "@slow",
-     .group = "server",
-     .since = "6.0.0",
-     .summary = "Returns the user of this connection",
-     .complexity = "O(1)"},
-    {.name = "acl|help",
-     .run = acl_help,
-     .arity = 2,
-     .flags = CMD_LOADING | CMD_STALE,
-     .acl = "@slow",
-     .group = "server",
-     .since = "6.0.0",
-     .summary = "Lists the forms of ACL",
-     .complexity = "O(1)"},
-    {.name = NULL},
-};
-
 const struct cmd_spec inspect_table[] = {
     {.name = "slowlog",
      .arity = -2,
@@ -541,14 +496,6 @@ const struct cmd_spec inspect_table[] = {
      .summary = "A container for commands about modules",
      .complexity = "that of its subcommand",
      .subcommands = module_table},
-    {.name = "acl",
-     .arity = -2,
-     .acl = "@slow",
-     .group = "server",
-     .since = "6.0.0",
-     .summary = "A container for commands about users",
-     .complexity = "that of its subcommand",
-     .subcommands = acl_table},
     {.name = "monitor",
      .run = monitor_cmd,
      .arity = 1,

@@ -93,7 +93,7 @@ static void admit(struct listener *listener, struct conn *conn)
             conn_close(conn);
             return;
         }
-        if (config->protected_mode && config->requirepass[0] == '\0' &&
+        if (config->protected_mode && server->acl.default_user->is_nopass &&
             !is_loopback(&peer)) {
             log_warning("connection from %s refused: protected mode", conn->address);
             refuse(conn, DENIED_TEXT);

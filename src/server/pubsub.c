@@ -137,6 +137,17 @@ bool pubsub_remove(struct pubsub *pubsub, struct conn *conn, enum pubsub_kind ki
     return true;
 }
 
+bool pubsub_all(const struct pubsub_list *list, pubsub_test_fn test, void *ctx)
+{
+    if (list->n == 0)
+        return true;
+    for (struct link *l = list->all.next; l != &list->all; l = l->next) {
+        if (!test(ctx, LIST_ITEM(l, struct subscription, in_conn)->topic->name.bytes))
+            return false;
+    }
+    return true;
+}
+
 struct yn_bytes pubsub_first(const struct pubsub_list *list)
 {
     return LIST_ITEM(list->all.next, struct subscription, in_conn)->topic->name.bytes;

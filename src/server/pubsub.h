@@ -46,6 +46,10 @@ void pubsub_remove_first(struct pubsub *pubsub, struct conn *conn, enum pubsub_k
 /* Ends every subscription of the connection. */
 void pubsub_forget(struct pubsub *pubsub, struct conn *conn);
 
+/* Whether `test` holds for the names of all subscriptions of a list. */
+typedef bool (*pubsub_test_fn)(void *ctx, struct yn_bytes name);
+bool pubsub_all(const struct pubsub_list *list, pubsub_test_fn test, void *ctx);
+
 /* Sends the message to everyone who listens to the channel (PUBSUB_CHANNEL, and patterns
  * that match it) or to the sharded channel. Returns how many that were. */
 size_t pubsub_publish(struct pubsub *pubsub, enum pubsub_kind kind,

@@ -28,7 +28,10 @@ void redact_find(const struct cmd_spec *spec, size_t argc, const struct yn_bytes
                  bool *out_is_secret, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        out_is_secret[i] = spec->run == session_auth && i > 0;
+        out_is_secret[i] =
+            (spec->run == session_auth && i > 0) ||
+            (i > 1 && (spec->run == acl_cmd_setuser || spec->run == acl_cmd_getuser ||
+                       spec->run == acl_cmd_deluser));
     if (spec->run == session_hello)
         hide_login(argc, argv, out_is_secret, n);
     for (size_t i = 2; spec->run == config_cmd_set && i + 1 < argc; i += 2) {

@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/acl_conns.h"
+#include "server/acl_file.h"
 #include "server/blob.h"
 #include "server/blocking.h"
 #include "server/commands.h"
@@ -219,8 +221,19 @@ static void start_cron(struct server *server)
         uv_timer_start(&server->cron, on_cron, period_ms, period_ms);
 }
 
+bool server_apply_password(struct server *server)
+{
+    const char *text = server->config.requirepass;
+    bool ok =
+        acl_set_default_password(&server->acl, (struct yn_bytes){text, strlen(text)});
+    acl_conns_refresh(server);
+    return ok;
+}
+
 void server_apply_config(struct server *server)
 {
+    server->acl.new_all_channels = server->config.acl_pubsub_default != 0;
+    acl_log_shorten(&server->acl_log, (size_t)server->config.acllog_max_len);
     log_set_level((enum log_level)server->config.loglevel);
     if (!server->is_stopping)
         start_cron(server);
@@ -320,7 +333,22 @@ static bool register_own(void)
 {
     return cmd_register(connection_table) && cmd_register(server_table) &&
            cmd_register(pubsub_table) && cmd_register(transaction_table) &&
-           cmd_register(inspect_table);
+           cmd_register(inspect_table) && cmd_register(acl_table);
+}
+
+/* The users of the aclfile or of the configuration file, and the default user. */
+static bool load_users(struct server *server)
+{
+    struct yn_buf errors;
+    yn_buf_init(&errors);
+    acl_commands_init();
+    acl_log_init(&server->acl_log);
+    bool ok = acl_file_load(&server->config, &server->acl, &errors);
+    if (!ok)
+        log_warning("could not start: users: %.*s", (int)errors.len,
+                    errors.len > 0 ? errors.data : "");
+    yn_buf_clear(&errors);
+    return ok;
 }
 
 bool server_init(struct server *server, struct config *config)
@@ -337,6 +365,8 @@ bool server_init(struct server *server, struct config *config)
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
+    if (!load_users(server))
+        return false;
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
     tracking_init(&server->tracking, server->hash_seed);
@@ -366,6 +396,8 @@ void server_clear(struct server *server)
 {
     if (server->has_pidfile)
         unlink(server->config.pidfile);
+    acl_log_clear(&server->acl_log);
+    acl_clear(&server->acl);
     pubsub_clear(&server->pubsub);
     slowlog_clear(&server->slowlog);
     tracking_clear(&server->tracking);

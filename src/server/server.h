@@ -9,6 +9,8 @@
 
 #include <uv.h>
 
+#include "server/acl.h"
+#include "server/acl_log.h"
 #include "server/blocked.h"
 #include "server/config.h"
 #include "server/keyspace.h"
@@ -41,6 +43,8 @@ struct server {
     struct keyspace **databases;
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
+    struct acl acl;
+    struct acl_log acl_log;
     struct pubsub pubsub;
     struct link monitors; /* connections */
     struct pause pause;
@@ -98,6 +102,8 @@ void server_change_replication_id(struct server *server);
  * second. */
 void server_stop(struct server *server);
 
+/* Makes requirepass the default user's password. Returns false when out of memory. */
+bool server_apply_password(struct server *server);
 /* Acts on options that CONFIG SET changed. */
 void server_apply_config(struct server *server);
 /* What allocated memory is for, in bytes. */

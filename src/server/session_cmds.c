@@ -4,6 +4,7 @@
 
 #include "cmd/cmd_args.h"
 #include "core/num.h"
+#include "server/acl_conns.h"
 #include "server/commands.h"
 #include "server/conn.h"
 #include "server/host_server.h"
@@ -20,29 +21,16 @@ static struct yn_bytes text_bytes(const char *text)
     return (struct yn_bytes){text, strlen(text)};
 }
 
-/* Compares in a time that depends on the length of the guess only. */
-static bool is_secret(const char *secret, struct yn_bytes guess)
-{
-    size_t len = strlen(secret);
-    unsigned difference = len != guess.len;
-    for (size_t i = 0; i < guess.len; i++)
-        difference |=
-            (unsigned char)guess.data[i] ^ (unsigned char)secret[len > 0 ? i % len : 0];
-    return difference == 0;
-}
-
-/* The only user is "default"; without a password any is right. */
-static bool login_or_reply(struct cmd_call *call, struct yn_bytes user,
+static bool login_or_reply(struct cmd_call *call, struct yn_bytes name,
                            struct yn_bytes pass)
 {
     struct conn *conn = call->host->conn;
-    const char *secret = conn->loop->server->config.requirepass;
-    bool is_known = user.len == 7 && memcmp(user.data, "default", 7) == 0;
-    if (is_known && (secret[0] == '\0' || is_secret(secret, pass))) {
-        conn->is_authenticated = true;
+    struct acl_user *user = acl_find(&conn->loop->server->acl, name);
+    if (acl_user_may_login(user, pass)) {
+        acl_conn_login(conn, user);
         return true;
     }
-    conn->loop->stats.denied_logins++;
+    acl_conn_note_login(conn, call->argv[0], name);
     log_verbose("client %s: wrong user name or password", conn->address);
     host_reply_error(call->host, ERR_WRONGPASS);
     return false;
@@ -50,12 +38,11 @@ static bool login_or_reply(struct cmd_call *call, struct yn_bytes user,
 
 void session_auth(struct cmd_call *call)
 {
-    const struct config *config = &call->host->loop->server->config;
     if (call->argc > 3) {
         host_reply_error(call->host, CMD_ERR_SYNTAX);
         return;
     }
-    if (call->argc == 2 && config->requirepass[0] == '\0') {
+    if (call->argc == 2 && call->host->loop->server->acl.default_user->is_nopass) {
         host_reply_error(
             call->host,
             "ERR AUTH <password> called without any password configured for the "
@@ -154,7 +141,7 @@ void session_hello(struct cmd_call *call)
         return;
     if (hello.has_login && !login_or_reply(call, hello.user, hello.pass))
         return;
-    if (!conn->is_authenticated && conn->loop->server->config.requirepass[0] != '\0') {
+    if (acl_conn_must_login(conn)) {
         host_reply_error(h,
                          "NOAUTH HELLO must be called with the client already "
                          "authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "

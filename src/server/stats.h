@@ -40,7 +40,7 @@ struct stats {
     uint64_t changes;                                             /* of keys */
     uint64_t errors;
     uint64_t query_limit_kills, output_limit_kills; /* connections */
-    uint64_t denied_logins;
+    uint64_t denied_logins, denied_commands, denied_keys, denied_channels;
     struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
     struct stats_error error[STATS_ERRORS];
     size_t n_errors;
