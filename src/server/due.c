@@ -38,11 +38,22 @@ void due_init(struct due_heap *heap, due_place_fn place)
     *heap = (struct due_heap){.place = place};
 }
 
+bool due_free_some(struct due_heap *heap)
+{
+    const size_t max_chunks = 4;
+    for (size_t i = 0; i < max_chunks && heap->n_chunks > 0; i++)
+        free(heap->chunks[--heap->n_chunks]);
+    if (heap->n_chunks > 0)
+        return false;
+    free(heap->chunks);
+    heap->chunks = NULL;
+    return true;
+}
+
 void due_clear(struct due_heap *heap)
 {
-    for (size_t i = 0; i < heap->n_chunks; i++)
-        free(heap->chunks[i]);
-    free(heap->chunks);
+    while (!due_free_some(heap))
+        continue;
     due_init(heap, heap->place);
 }
 

@@ -32,6 +32,9 @@ struct due_heap {
 
 void due_init(struct due_heap *heap, due_place_fn place);
 void due_clear(struct due_heap *heap);
+/* Frees some of the memory of a heap that is not used any more, about 256 KB a call.
+ * Returns true when all is freed. */
+bool due_free_some(struct due_heap *heap);
 /* Adds an owner. Returns false when out of memory. */
 bool due_add(struct due_heap *heap, int64_t at_ms, void *owner);
 void due_remove(struct due_heap *heap, size_t slot);

@@ -34,7 +34,9 @@
 struct keyspace_garbage {
     struct keyspace_garbage *older;
     struct keydir keys;
-    size_t next; /* slots before it are freed already */
+    size_t next;          /* slots before it are freed already */
+    bool has_no_keys;     /* all are */
+    struct due_heap heap; /* freed behind the keys */
 };
 
 const struct keyspace_hooks keyspace_no_hooks;
@@ -162,11 +164,21 @@ static void flushed_free_at_once(void *ctx, struct key_entry *e)
     free(e);
 }
 
+/* Frees some of it. Returns true when nothing is left. */
+static bool garbage_free_some(struct keyspace *ks, struct keyspace_garbage *g)
+{
+    if (!g->has_no_keys) {
+        g->has_no_keys =
+            keydir_free_some(&g->keys, &g->next, COLLECT_SEGMENTS, flushed_free, ks);
+        return g->has_no_keys && g->heap.n_chunks == 0 && due_free_some(&g->heap);
+    }
+    return due_free_some(&g->heap);
+}
+
 bool keyspace_collect(struct keyspace *ks)
 {
     struct keyspace_garbage *g = ks->garbage;
-    if (g != NULL &&
-        keydir_free_some(&g->keys, &g->next, COLLECT_SEGMENTS, flushed_free, ks)) {
+    if (g != NULL && garbage_free_some(ks, g)) {
         ks->garbage = g->older;
         free(g);
     }
@@ -175,21 +187,22 @@ bool keyspace_collect(struct keyspace *ks)
 
 void keyspace_flush(struct keyspace *ks, bool at_once)
 {
-    struct keyspace_garbage flushed = {.keys = ks->keys};
+    struct keyspace_garbage flushed = {.keys = ks->keys, .heap = ks->heap};
     ks->keys = (struct keydir){.seed = flushed.keys.seed};
-    due_clear(&ks->heap);
+    due_init(&ks->heap, flushed.heap.place);
     if (at_once) {
         keydir_free_some(&flushed.keys, &flushed.next, SIZE_MAX, flushed_free_at_once,
                          ks);
+        due_clear(&flushed.heap);
         return;
     }
     ks->n_garbage += flushed.keys.count;
-    if (keydir_free_some(&flushed.keys, &flushed.next, COLLECT_SEGMENTS, flushed_free,
-                         ks))
+    if (garbage_free_some(ks, &flushed))
         return;
     struct keyspace_garbage *g = malloc(sizeof *g);
     if (g == NULL) { /* then all at once */
-        keydir_free_some(&flushed.keys, &flushed.next, SIZE_MAX, flushed_free, ks);
+        while (!garbage_free_some(ks, &flushed))
+            continue;
         return;
     }
     *g = flushed;

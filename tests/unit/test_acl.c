@@ -158,7 +158,7 @@ static enum acl_reason check_as(const struct acl_user *user, const char *command
 
 /* ---- rules as text ---- */
 
-static void rules_are_told_as_they_were_given(void **state)
+static void test_rules_are_told_as_they_were_given(void **state)
 {
     (void)state;
     static const char *const table[][2] = {
@@ -202,7 +202,7 @@ static void rules_are_told_as_they_were_given(void **state)
     }
 }
 
-static void wrong_rules_change_nothing(void **state)
+static void test_wrong_rules_change_nothing(void **state)
 {
     (void)state;
     static const char *const table[][2] = {
@@ -257,7 +257,7 @@ static void wrong_rules_change_nothing(void **state)
 
 /* ---- what rules allow ---- */
 
-static void commands_are_allowed(void **state)
+static void test_commands_are_allowed(void **state)
 {
     (void)state;
     must_set("u", "~* &* +config|get +get -@all +config|get +select|0 +@geo -geoadd");
@@ -284,7 +284,7 @@ static void commands_are_allowed(void **state)
     assert_false(user_of("u")->may_all);
 }
 
-static void keys_are_allowed(void **state)
+static void test_keys_are_allowed(void **state)
 {
     (void)state;
     must_set("u", "+@all %R~r* %W~w* ~b* &*");
@@ -309,7 +309,7 @@ static void keys_are_allowed(void **state)
     assert_denied("zmpop 1 r1 min", ACL_DENIED_KEY);
 }
 
-static void every_key_is_looked_at(void **state)
+static void test_every_key_is_looked_at(void **state)
 {
     (void)state;
     must_set("u", "+@all ~a* &*");
@@ -334,7 +334,7 @@ static void every_key_is_looked_at(void **state)
     assert_int_equal(denial.index, 61);
 }
 
-static void channels_are_allowed(void **state)
+static void test_channels_are_allowed(void **state)
 {
     (void)state;
     must_set("u", "+@all ~* &news.* &chat");
@@ -351,7 +351,7 @@ static void channels_are_allowed(void **state)
     assert_allowed("pubsub channels other");
 }
 
-static void one_selector_must_allow_all(void **state)
+static void test_one_selector_must_allow_all(void **state)
 {
     (void)state;
     must_set("u", "+get ~a (+set ~b) (+mget %R~c*)");
@@ -369,7 +369,7 @@ static void one_selector_must_allow_all(void **state)
 
 /* ---- passwords ---- */
 
-static void passwords_let_in(void **state)
+static void test_passwords_let_in(void **state)
 {
     (void)state;
     char digest[DIGEST_LEN + 1];
@@ -417,7 +417,7 @@ static void parse(const char *text, bool expected, const char *errors)
     }
 }
 
-static void files_are_read_whole_or_not(void **state)
+static void test_files_are_read_whole_or_not(void **state)
 {
     (void)state;
     assert_true(config_init(&config));
@@ -442,7 +442,7 @@ static void files_are_read_whole_or_not(void **state)
     config_clear(&config);
 }
 
-static void the_configuration_tells_users(void **state)
+static void test_the_configuration_tells_users(void **state)
 {
     (void)state;
     struct acl loaded;
@@ -469,7 +469,7 @@ static void the_configuration_tells_users(void **state)
     config_clear(&config);
 }
 
-static void saved_users_come_back(void **state)
+static void test_saved_users_come_back(void **state)
 {
     (void)state;
     char path[] = "/tmp/test_acl_XXXXXX", wrong[CONFIG_ERROR_MAX];
@@ -511,7 +511,7 @@ static const struct acl_log_entry *first_of(const struct acl_log *log)
     return LIST_ITEM(log->entries.next, struct acl_log_entry, in_log);
 }
 
-static void the_log_counts_what_is_the_same(void **state)
+static void test_the_log_counts_what_is_the_same(void **state)
 {
     (void)state;
     struct acl_log log;
@@ -550,7 +550,7 @@ static void the_log_counts_what_is_the_same(void **state)
 
 /* ---- memory ---- */
 
-static void without_memory_nothing_changes(void **state)
+static void test_without_memory_nothing_changes(void **state)
 {
     (void)state;
     static const char rules[] =
@@ -650,7 +650,7 @@ static const char *const commands[] = {
 };
 
 /* What ACL LIST tells makes a user who may do the same. */
-static void told_users_are_the_same(void **state)
+static void test_told_users_are_the_same(void **state)
 {
     (void)state;
     const char *given = getenv("YN_SEED");
@@ -695,20 +695,20 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(rules_are_told_as_they_were_given),
-        TEST(wrong_rules_change_nothing),
-        TEST(commands_are_allowed),
-        TEST(keys_are_allowed),
-        TEST(every_key_is_looked_at),
-        TEST(channels_are_allowed),
-        TEST(one_selector_must_allow_all),
-        TEST(passwords_let_in),
-        TEST(files_are_read_whole_or_not),
-        TEST(the_configuration_tells_users),
-        TEST(saved_users_come_back),
-        TEST(the_log_counts_what_is_the_same),
-        TEST(without_memory_nothing_changes),
-        TEST(told_users_are_the_same),
+        TEST(test_rules_are_told_as_they_were_given),
+        TEST(test_wrong_rules_change_nothing),
+        TEST(test_commands_are_allowed),
+        TEST(test_keys_are_allowed),
+        TEST(test_every_key_is_looked_at),
+        TEST(test_channels_are_allowed),
+        TEST(test_one_selector_must_allow_all),
+        TEST(test_passwords_let_in),
+        TEST(test_files_are_read_whole_or_not),
+        TEST(test_the_configuration_tells_users),
+        TEST(test_saved_users_come_back),
+        TEST(test_the_log_counts_what_is_the_same),
+        TEST(test_without_memory_nothing_changes),
+        TEST(test_told_users_are_the_same),
     };
     return cmocka_run_group_tests(tests, set_up_all, tear_down_all);
 }
