@@ -13,11 +13,6 @@
 #include "cmd/cmd_args.h"
 #include "cmd/glob.h"
 
-static void reply_text(struct host *h, const char *text)
-{
-    host_reply_bulk(h, (struct yn_bytes){text, strlen(text)});
-}
-
 /* ---- lists of words ---- */
 
 /* Takes the next of the blank-separated words; false when there is none. */
@@ -100,7 +95,7 @@ static void reply_flags(struct host *h, unsigned flags)
 
 static void reply_named_integer(struct host *h, const char *name, int64_t value)
 {
-    reply_text(h, name);
+    host_reply_bulk_text(h, name);
     host_reply_integer(h, value);
 }
 
@@ -108,32 +103,32 @@ static void reply_key_spec(struct host *h, const struct cmd_key_spec *keys)
 {
     host_reply_map(h, keys->notes != NULL ? 4 : 3);
     if (keys->notes != NULL) {
-        reply_text(h, "notes");
-        reply_text(h, keys->notes);
+        host_reply_bulk_text(h, "notes");
+        host_reply_bulk_text(h, keys->notes);
     }
-    reply_text(h, "flags");
+    host_reply_bulk_text(h, "flags");
     reply_words(h, keys->flags, true);
 
-    reply_text(h, "begin_search");
+    host_reply_bulk_text(h, "begin_search");
     host_reply_map(h, 2);
-    reply_text(h, "type");
-    reply_text(h, keys->keyword != NULL ? "keyword" : "index");
-    reply_text(h, "spec");
+    host_reply_bulk_text(h, "type");
+    host_reply_bulk_text(h, keys->keyword != NULL ? "keyword" : "index");
+    host_reply_bulk_text(h, "spec");
     if (keys->keyword != NULL) {
         host_reply_map(h, 2);
-        reply_text(h, "keyword");
-        reply_text(h, keys->keyword);
+        host_reply_bulk_text(h, "keyword");
+        host_reply_bulk_text(h, keys->keyword);
         reply_named_integer(h, "startfrom", keys->index);
     } else {
         host_reply_map(h, 1);
         reply_named_integer(h, "index", keys->index);
     }
 
-    reply_text(h, "find_keys");
+    host_reply_bulk_text(h, "find_keys");
     host_reply_map(h, 2);
-    reply_text(h, "type");
-    reply_text(h, keys->is_counted ? "keynum" : "range");
-    reply_text(h, "spec");
+    host_reply_bulk_text(h, "type");
+    host_reply_bulk_text(h, keys->is_counted ? "keynum" : "range");
+    host_reply_bulk_text(h, "spec");
     host_reply_map(h, 3);
     if (keys->is_counted) {
         reply_named_integer(h, "keynumidx", 0);
@@ -160,7 +155,7 @@ static void reply_key_specs(struct host *h, const struct cmd_key_spec *list)
 static void reply_info_head(struct host *h, const struct cmd_spec *spec)
 {
     host_reply_array(h, 10);
-    reply_text(h, spec->name);
+    host_reply_bulk_text(h, spec->name);
     host_reply_integer(h, spec->arity);
     reply_flags(h, spec->flags);
     host_reply_integer(h, spec->key_first);
@@ -223,13 +218,13 @@ static void doc_field(struct host *h, size_t *n, const char *name, const char *v
     ++*n;
     if (h == NULL)
         return;
-    reply_text(h, name);
-    reply_text(h, value);
+    host_reply_bulk_text(h, name);
+    host_reply_bulk_text(h, value);
 }
 
 static void reply_arg_flags(struct host *h, unsigned flags)
 {
-    reply_text(h, "flags");
+    host_reply_bulk_text(h, "flags");
     host_reply_set(h, (flags & 1u) + ((flags >> 1) & 1u) + ((flags >> 2) & 1u));
     if ((flags & CMD_ARG_OPTIONAL) != 0)
         host_reply_status(h, "optional");
@@ -263,7 +258,7 @@ static size_t doc_arg(struct host *h, const struct cmd_arg *arg, int64_t *next_k
     if (arg->args != NULL) {
         n++;
         if (h != NULL) {
-            reply_text(h, "arguments");
+            host_reply_bulk_text(h, "arguments");
             reply_arg_list(h, arg->args, next_key);
         }
     }
@@ -297,7 +292,7 @@ static size_t doc_fields(struct host *h, const struct cmd_spec *spec)
     if (spec->deprecated_since != NULL) {
         n++;
         if (h != NULL) {
-            reply_text(h, "doc_flags");
+            host_reply_bulk_text(h, "doc_flags");
             reply_words(h, "deprecated", true);
         }
     }
@@ -307,14 +302,14 @@ static size_t doc_fields(struct host *h, const struct cmd_spec *spec)
     if (spec->args != NULL) {
         n++;
         if (h != NULL) {
-            reply_text(h, "arguments");
+            host_reply_bulk_text(h, "arguments");
             reply_arg_list(h, spec->args, &next_key);
         }
     }
     if (spec->subcommands != NULL) {
         n++;
         if (h != NULL) {
-            reply_text(h, "subcommands");
+            host_reply_bulk_text(h, "subcommands");
             host_reply_map(h, count_subcommands(spec));
             for (const struct cmd_spec *sub = spec->subcommands; sub->name != NULL; sub++)
                 reply_docs(h, sub);
@@ -326,7 +321,7 @@ static size_t doc_fields(struct host *h, const struct cmd_spec *spec)
 /* A pair: the name and the map of fields. */
 static void reply_docs(struct host *h, const struct cmd_spec *spec)
 {
-    reply_text(h, spec->name);
+    host_reply_bulk_text(h, spec->name);
     host_reply_map(h, doc_fields(NULL, spec));
     doc_fields(h, spec);
 }
@@ -395,7 +390,7 @@ static size_t list_one(struct host *h, const struct list_filter *filter,
     if (!is_listed(filter, spec))
         return 0;
     if (h != NULL)
-        reply_text(h, spec->name);
+        host_reply_bulk_text(h, spec->name);
     return 1;
 }
 

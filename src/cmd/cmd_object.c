@@ -47,7 +47,7 @@ void cmd_object_encoding(struct cmd_call *call)
     if (!find_or_reply(call, &value))
         return;
     const char *name = encoding(call->host, &value);
-    host_reply_bulk(call->host, (struct yn_bytes){name, strlen(name)});
+    host_reply_bulk_text(call->host, name);
 }
 
 /* There is no eviction, so there is no policy that counts. */

@@ -12,6 +12,8 @@
 #ifndef HOST_H
 #define HOST_H
 
+#include <string.h>
+
 #include "yonder.h"
 
 struct host;
@@ -24,6 +26,10 @@ void host_reply_error(struct host *h, const char *text);
 void host_reply_error_bytes(struct host *h, struct yn_bytes text);
 void host_reply_integer(struct host *h, int64_t value);
 void host_reply_bulk(struct host *h, struct yn_bytes bytes);
+static inline void host_reply_bulk_text(struct host *h, const char *text)
+{
+    host_reply_bulk(h, (struct yn_bytes){text, strlen(text)});
+}
 void host_reply_null(struct host *h);            /* $-1, or _ */
 void host_reply_null_array(struct host *h);      /* *-1, or _ */
 void host_reply_array(struct host *h, size_t n); /* n elements follow */

@@ -107,6 +107,11 @@ void yn_write_bulk(struct yn_buf *out, struct yn_bytes bytes)
     set_end(out, put_crlf(put_bytes(to, bytes.data, bytes.len)));
 }
 
+void yn_write_bulk_text(struct yn_buf *out, const char *text)
+{
+    yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
+}
+
 void yn_write_null(struct yn_buf *out, int resp)
 {
     if (resp >= 3)

@@ -12,8 +12,9 @@ void yn_write_status(struct yn_buf *out, const char *text);
 void yn_write_error(struct yn_buf *out, struct yn_bytes text);
 void yn_write_integer(struct yn_buf *out, int64_t value);
 void yn_write_bulk(struct yn_buf *out, struct yn_bytes bytes);
-void yn_write_null(struct yn_buf *out, int resp);       /* $-1 or _ */
-void yn_write_null_array(struct yn_buf *out, int resp); /* *-1 or _ */
+void yn_write_bulk_text(struct yn_buf *out, const char *text); /* a C string */
+void yn_write_null(struct yn_buf *out, int resp);              /* $-1 or _ */
+void yn_write_null_array(struct yn_buf *out, int resp);        /* *-1 or _ */
 void yn_write_array(struct yn_buf *out, size_t n);
 void yn_write_map(struct yn_buf *out, int resp, size_t n_pairs);
 void yn_write_set(struct yn_buf *out, int resp, size_t n);

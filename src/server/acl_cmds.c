@@ -22,11 +22,6 @@ static struct acl *acl_of(const struct cmd_call *call)
     return &call->host->loop->server->acl;
 }
 
-static void reply_text(struct host *h, const char *text)
-{
-    host_reply_bulk(h, text_bytes(text));
-}
-
 /* Sends a text and empties the buffer. */
 static void reply_buf(struct host *h, struct yn_buf *text)
 {
@@ -47,7 +42,7 @@ static void reply_usage_error(struct cmd_call *call)
 
 void acl_cmd_whoami(struct cmd_call *call)
 {
-    reply_text(call->host, call->host->conn->user->name);
+    host_reply_bulk_text(call->host, call->host->conn->user->name);
 }
 
 void acl_cmd_users(struct cmd_call *call)
@@ -55,7 +50,7 @@ void acl_cmd_users(struct cmd_call *call)
     const struct acl *acl = acl_of(call);
     host_reply_array(call->host, acl->n_users);
     for (size_t i = 0; i < acl->n_users; i++)
-        reply_text(call->host, acl->users[i]->name);
+        host_reply_bulk_text(call->host, acl->users[i]->name);
 }
 
 void acl_cmd_list(struct cmd_call *call)
@@ -74,13 +69,13 @@ void acl_cmd_list(struct cmd_call *call)
 static void reply_rights(struct host *h, const struct acl_selector *s,
                          struct yn_buf *text)
 {
-    reply_text(h, "commands");
+    host_reply_bulk_text(h, "commands");
     acl_selector_format_commands(s, text);
     reply_buf(h, text);
-    reply_text(h, "keys");
+    host_reply_bulk_text(h, "keys");
     acl_selector_format_keys(s, text);
     reply_buf(h, text);
-    reply_text(h, "channels");
+    host_reply_bulk_text(h, "channels");
     acl_selector_format_channels(s, text);
     reply_buf(h, text);
 }
@@ -96,18 +91,19 @@ void acl_cmd_getuser(struct cmd_call *call)
     }
     yn_buf_init(&text);
     host_reply_map(h, 6);
-    reply_text(h, "flags");
+    host_reply_bulk_text(h, "flags");
     host_reply_set(h, user->is_nopass ? 3 : 2);
-    reply_text(h, user->is_on ? "on" : "off");
+    host_reply_bulk_text(h, user->is_on ? "on" : "off");
     if (user->is_nopass)
-        reply_text(h, "nopass");
-    reply_text(h, user->skips_sanitizing ? "skip-sanitize-payload" : "sanitize-payload");
-    reply_text(h, "passwords");
+        host_reply_bulk_text(h, "nopass");
+    host_reply_bulk_text(h, user->skips_sanitizing ? "skip-sanitize-payload"
+                                                   : "sanitize-payload");
+    host_reply_bulk_text(h, "passwords");
     host_reply_array(h, user->n_passwords);
     for (size_t i = 0; i < user->n_passwords; i++)
-        reply_text(h, user->passwords[i]);
+        host_reply_bulk_text(h, user->passwords[i]);
     reply_rights(h, &user->selectors[0], &text);
-    reply_text(h, "selectors");
+    host_reply_bulk_text(h, "selectors");
     host_reply_array(h, user->n_selectors - 1);
     for (size_t i = 1; i < user->n_selectors; i++) {
         host_reply_map(h, 3);
@@ -170,7 +166,7 @@ static size_t visit_category(struct host *h, struct yn_bytes category, bool repl
             continue;
         n++;
         if (reply)
-            reply_text(h, acl_command_at(i)->name);
+            host_reply_bulk_text(h, acl_command_at(i)->name);
     }
     return n;
 }
@@ -188,7 +184,7 @@ void acl_cmd_cat(struct cmd_call *call)
             n++;
         host_reply_array(h, n);
         for (size_t i = 0; i < n; i++)
-            reply_text(h, acl_category_at(i));
+            host_reply_bulk_text(h, acl_category_at(i));
         return;
     }
     if (!acl_category_exists(call->argv[2])) {
@@ -300,7 +296,7 @@ void acl_cmd_genpass(struct cmd_call *call)
 
 static void reply_integer_field(struct host *h, const char *name, int64_t value)
 {
-    reply_text(h, name);
+    host_reply_bulk_text(h, name);
     host_reply_integer(h, value);
 }
 
@@ -314,17 +310,17 @@ static void reply_entry(struct host *h, const struct acl_log_entry *e)
     };
     host_reply_map(h, 10);
     reply_integer_field(h, "count", (int64_t)e->count);
-    reply_text(h, "reason");
-    reply_text(h, reasons[e->reason]);
-    reply_text(h, "context");
-    reply_text(h, e->in_multi ? "multi" : "toplevel");
-    reply_text(h, "object");
+    host_reply_bulk_text(h, "reason");
+    host_reply_bulk_text(h, reasons[e->reason]);
+    host_reply_bulk_text(h, "context");
+    host_reply_bulk_text(h, e->in_multi ? "multi" : "toplevel");
+    host_reply_bulk_text(h, "object");
     host_reply_bulk(h, e->object);
-    reply_text(h, "username");
+    host_reply_bulk_text(h, "username");
     host_reply_bulk(h, e->user);
-    reply_text(h, "age-seconds");
+    host_reply_bulk_text(h, "age-seconds");
     host_reply_score(h, (double)(host_now_ms(h) - e->updated_ms) / 1000);
-    reply_text(h, "client-info");
+    host_reply_bulk_text(h, "client-info");
     host_reply_bulk(h, e->client);
     reply_integer_field(h, "entry-id", (int64_t)e->id);
     reply_integer_field(h, "timestamp-created", e->created_ms);

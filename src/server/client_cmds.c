@@ -118,7 +118,7 @@ void client_getname(struct cmd_call *call)
     if (name == NULL)
         host_reply_null(call->host);
     else
-        host_reply_bulk(call->host, (struct yn_bytes){name, strlen(name)});
+        host_reply_bulk_text(call->host, name);
 }
 
 void client_setinfo(struct cmd_call *call)
@@ -149,16 +149,6 @@ void client_setinfo(struct cmd_call *call)
 
 /* ---- clients that wait ---- */
 
-static struct conn *find_waiting(const struct loop *loop, int64_t id)
-{
-    for (const struct link *l = loop->conns.next; l != &loop->conns; l = l->next) {
-        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->id == (uint64_t)id && conn->blocked.is_waiting)
-            return conn;
-    }
-    return NULL;
-}
-
 void client_unblock(struct cmd_call *call)
 {
     int64_t id;
@@ -177,10 +167,11 @@ void client_unblock(struct cmd_call *call)
         host_reply_error(call->host, CMD_ERR_INTEGER);
         return;
     }
-    struct conn *conn = find_waiting(call->host->loop, id);
-    if (conn != NULL)
+    struct conn *conn = loop_find_conn(call->host->loop, id);
+    bool is_waiting = conn != NULL && conn->blocked.is_waiting;
+    if (is_waiting)
         blocking_end(conn, is_error);
-    host_reply_integer(call->host, conn != NULL);
+    host_reply_integer(call->host, is_waiting);
 }
 
 /* ---- switches ---- */

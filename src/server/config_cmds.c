@@ -42,7 +42,7 @@ void config_cmd_get(struct cmd_call *call)
         const char *name = config_name(option);
         value.len = 0;
         config_get(config, option, &value);
-        host_reply_bulk(call->host, (struct yn_bytes){name, strlen(name)});
+        host_reply_bulk_text(call->host, name);
         host_reply_bulk(call->host, (struct yn_bytes){value.data, value.len});
     }
     yn_buf_clear(&value);

@@ -10,8 +10,8 @@
 
 /* ---- what keyspaces tell ---- */
 
-static void notify(struct server *server, const char *event, size_t db,
-                   struct yn_bytes key)
+void databases_notify(struct server *server, const char *event, size_t db,
+                      struct yn_bytes key)
 {
     if (server->config.notify_classes != 0)
         notify_event(&server->pubsub, server->config.notify_classes, event, db, key);
@@ -19,7 +19,7 @@ static void notify(struct server *server, const char *event, size_t db,
 
 static void on_added(void *ctx, size_t db, struct yn_bytes key)
 {
-    notify(ctx, "new", db, key);
+    databases_notify(ctx, "new", db, key);
 }
 
 /* The one place where a key that expired is reported, whoever met it. */
@@ -27,7 +27,7 @@ static void on_expired(void *ctx, size_t db, struct yn_bytes key)
 {
     struct server *server = ctx;
     tracking_note_change(&server->tracking, key, NULL);
-    notify(server, "expired", db, key);
+    databases_notify(server, "expired", db, key);
 }
 
 static bool is_freed_at_once(const struct config *config, enum keyspace_drop why)

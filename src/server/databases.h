@@ -24,6 +24,10 @@ void databases_collect(struct server *server);
 size_t databases_n_pending(struct server *server);
 uint64_t databases_n_freed(struct server *server);
 
+/* Tells who listens to keyspace notifications what happened to a key. */
+void databases_notify(struct server *server, const char *event, size_t db,
+                      struct yn_bytes key);
+
 void databases_flush(struct server *server, size_t db, enum host_flush how);
 void databases_swap(struct server *server, size_t a, size_t b);
 

@@ -207,14 +207,6 @@ void host_count_search(struct host *h, const struct yn_search *search)
 
 /* ---- keys ---- */
 
-/* Tells who listens to keyspace notifications. */
-static void notify(struct host *h, struct yn_bytes key, const char *event)
-{
-    struct server *server = h->loop->server;
-    if (server->config.notify_classes != 0)
-        notify_event(&server->pubsub, server->config.notify_classes, event, h->db, key);
-}
-
 /* Returns whether the key is there. */
 static bool count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
 {
@@ -240,7 +232,7 @@ struct host_value host_key_read(struct host *h, struct yn_bytes key)
 {
     struct host_value value = look_up(h, key);
     if (!count_look_up(h, key, value))
-        notify(h, key, "keymiss");
+        databases_notify(h->loop->server, "keymiss", h->db, key);
     return value;
 }
 
@@ -248,7 +240,7 @@ struct host_value host_key_peek(struct host *h, struct yn_bytes key)
 {
     struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
     if (!count_look_up(h, key, value))
-        notify(h, key, "keymiss");
+        databases_notify(h->loop->server, "keymiss", h->db, key);
     return value;
 }
 
@@ -366,7 +358,7 @@ void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
         watch_touch(&server->watches, h->db, key);
     if (tracking_is_on(&server->tracking))
         tracking_note_change(&server->tracking, key, h->conn);
-    notify(h, key, event);
+    databases_notify(h->loop->server, event, h->db, key);
     if (server->blocked.n_clients > 0)
         blocking_key_changed(h, key);
 }

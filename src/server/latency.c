@@ -63,11 +63,6 @@ static struct latency_series *find_series(const struct cmd_call *call,
     return NULL;
 }
 
-static void reply_text(struct host *h, const char *text)
-{
-    host_reply_bulk(h, (struct yn_bytes){text, strlen(text)});
-}
-
 /* ---- HISTORY, LATEST, RESET ---- */
 
 void latency_history(struct cmd_call *call)
@@ -96,7 +91,7 @@ void latency_latest(struct cmd_call *call)
             continue;
         const struct latency_sample *last = sample_at(series, series->n - 1);
         host_reply_array(call->host, 4);
-        reply_text(call->host, event_names[i]);
+        host_reply_bulk_text(call->host, event_names[i]);
         host_reply_integer(call->host, last->time_s);
         host_reply_integer(call->host, (int64_t)last->latency_ms);
         host_reply_integer(call->host, (int64_t)series->max_ms);
@@ -328,11 +323,11 @@ static size_t visit_histogram(struct host *h, const struct cmd_spec *spec, bool 
         return 0;
     if (!reply)
         return 1;
-    reply_text(h, spec->name);
+    host_reply_bulk_text(h, spec->name);
     host_reply_map(h, 2);
-    reply_text(h, "calls");
+    host_reply_bulk_text(h, "calls");
     host_reply_integer(h, (int64_t)c->latency_ns->n);
-    reply_text(h, "histogram_usec");
+    host_reply_bulk_text(h, "histogram_usec");
     host_reply_map(h, visit_bounds(NULL, c->latency_ns));
     visit_bounds(h, c->latency_ns);
     return 1;

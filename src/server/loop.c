@@ -146,6 +146,17 @@ void loop_wake_pushed(struct loop *loop, struct conn *conn)
     wake(loop, conn, &loop->pushed);
 }
 
+struct conn *loop_find_conn(const struct loop *loop, int64_t id)
+{
+    const struct link *all = &loop->conns;
+    for (struct link *l = all->next; l != all; l = l->next) {
+        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn->state == CONN_OPEN && (int64_t)conn->id == id)
+            return conn;
+    }
+    return NULL;
+}
+
 void loop_visit_conns(struct loop *loop, int64_t hz)
 {
     size_t n = loop->n_conns / (size_t)hz + 8;

@@ -73,6 +73,9 @@ void loop_wake(struct loop *loop, struct conn *conn);
  * while a client publishes one message after the other, several are written at once. */
 void loop_wake_pushed(struct loop *loop, struct conn *conn);
 
+/* The open connection of this number, or NULL. */
+struct conn *loop_find_conn(const struct loop *loop, int64_t id);
+
 /* Reads the clocks. */
 void loop_update_clock(struct loop *loop);
 /* Reads the monotonic clock only. */

@@ -55,7 +55,7 @@ void memory_cmd_usage(struct cmd_call *call)
 
 static void add_text(struct host *h, const char *text)
 {
-    host_reply_bulk(h, (struct yn_bytes){text, strlen(text)});
+    host_reply_bulk_text(h, text);
 }
 
 static void add_size(struct host *h, const char *name, size_t value)

@@ -169,18 +169,13 @@ void pubsub_forget(struct pubsub *pubsub, struct conn *conn)
 
 /* ---- messages ---- */
 
-static void write_text(struct yn_buf *out, const char *text)
-{
-    yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
-}
-
 static void write_message(struct yn_buf *out, int resp, const struct pubsub_topic *t,
                           struct yn_bytes channel, struct yn_bytes message)
 {
     static const char *const verbs[PUBSUB_KINDS] = {"message", "pmessage", "smessage"};
     bool by_pattern = t->kind == PUBSUB_PATTERN;
     yn_write_push(out, resp, by_pattern ? 4 : 3);
-    write_text(out, verbs[t->kind]);
+    yn_write_bulk_text(out, verbs[t->kind]);
     if (by_pattern)
         yn_write_bulk(out, t->name.bytes);
     yn_write_bulk(out, channel);

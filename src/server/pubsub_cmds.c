@@ -14,11 +14,6 @@
 #include "server/jobs.h"
 #include "server/server.h"
 
-static void write_text(struct yn_buf *out, const char *text)
-{
-    yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
-}
-
 /* What the answers count: sharded channels by themselves. */
 static int64_t n_counted(const struct conn *conn, enum pubsub_kind kind)
 {
@@ -34,7 +29,7 @@ static void push_change(struct conn *conn, enum pubsub_kind kind, const char *ve
 {
     struct yn_buf *out = jobs_out(conn);
     yn_write_push(out, conn->resp, 3);
-    write_text(out, verb);
+    yn_write_bulk_text(out, verb);
     if (name != NULL)
         yn_write_bulk(out, *name);
     else
@@ -63,7 +58,7 @@ static void unsubscribe_all(struct conn *conn, enum pubsub_kind kind, const char
         push_change(conn, kind, verb, NULL);
     while (list->n > 0) {
         yn_write_push(out, conn->resp, 3);
-        write_text(out, verb);
+        yn_write_bulk_text(out, verb);
         yn_write_bulk(out, pubsub_first(list));
         pubsub_remove_first(&conn->loop->server->pubsub, conn, kind);
         yn_write_integer(out, n_counted(conn, kind));

@@ -93,11 +93,6 @@ void tracking_init(struct tracking *tracking, uint64_t hash_seed)
 
 /* ---- messages ---- */
 
-static void write_text(struct yn_buf *out, const char *text)
-{
-    yn_write_bulk(out, (struct yn_bytes){text, strlen(text)});
-}
-
 static void tell_broken(struct tracker *tracker)
 {
     tracker->is_broken = true;
@@ -105,7 +100,7 @@ static void tell_broken(struct tracker *tracker)
         return;
     struct yn_buf *out = conn_push(tracker->conn);
     yn_write_push(out, 3, 2);
-    write_text(out, "tracking-redir-broken");
+    yn_write_bulk_text(out, "tracking-redir-broken");
     yn_write_integer(out, (int64_t)tracker->redirect_id);
     conn_pushed(tracker->conn);
 }
@@ -124,8 +119,8 @@ static void tell(struct tracker *tracker, const struct yn_buf *keys)
     struct yn_buf *out = conn_push(to);
     yn_write_push(out, to->resp, is_channel ? 3 : 2);
     if (is_channel)
-        write_text(out, "message");
-    write_text(out, is_channel ? "__redis__:invalidate" : "invalidate");
+        yn_write_bulk_text(out, "message");
+    yn_write_bulk_text(out, is_channel ? "__redis__:invalidate" : "invalidate");
     if (keys != NULL)
         yn_buf_append(out, keys->data, keys->len);
     else

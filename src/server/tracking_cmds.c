@@ -14,23 +14,7 @@ static struct tracking *tracking_of(const struct cmd_call *call)
     return &call->host->loop->server->tracking;
 }
 
-static void reply_bulk_text(struct host *h, const char *text)
-{
-    host_reply_bulk(h, (struct yn_bytes){text, strlen(text)});
-}
-
 /* ---- CLIENT TRACKING ---- */
-
-static struct conn *find_conn(const struct loop *loop, int64_t id)
-{
-    const struct link *all = &loop->conns;
-    for (struct link *l = all->next; l != all; l = l->next) {
-        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state == CONN_OPEN && (int64_t)conn->id == id)
-            return conn;
-    }
-    return NULL;
-}
 
 static bool parse_redirect(struct cmd_args *args, const struct loop *loop,
                            struct tracking_options *options)
@@ -41,7 +25,7 @@ static bool parse_redirect(struct cmd_args *args, const struct loop *loop,
                              "ERR A client can only redirect to a single other client");
     if (!cmd_args_int64(args, CMD_ERR_INTEGER, &id))
         return false;
-    options->redirect = find_conn(loop, id);
+    options->redirect = loop_find_conn(loop, id);
     return options->redirect != NULL ||
            cmd_args_fail(args, "ERR The client ID you want redirect to does not exist");
 }
@@ -284,7 +268,7 @@ static size_t reply_flags(struct host *h, const struct tracker *tracker)
             continue;
         n++;
         if (h != NULL)
-            reply_bulk_text(h, names[i].name);
+            host_reply_bulk_text(h, names[i].name);
     }
     return n;
 }
@@ -315,12 +299,12 @@ void client_trackinginfo(struct cmd_call *call)
         tracking_prefixes(tracker, collect_prefix, &next);
     qsort(prefixes, n, sizeof *prefixes, compare_prefixes);
     host_reply_map(h, 3);
-    reply_bulk_text(h, "flags");
+    host_reply_bulk_text(h, "flags");
     host_reply_set(h, reply_flags(NULL, tracker));
     reply_flags(h, tracker);
-    reply_bulk_text(h, "redirect");
+    host_reply_bulk_text(h, "redirect");
     host_reply_integer(h, tracking_redirect_id(&h->conn->tracking));
-    reply_bulk_text(h, "prefixes");
+    host_reply_bulk_text(h, "prefixes");
     host_reply_array(h, n);
     for (size_t i = 0; i < n; i++)
         host_reply_bulk(h, prefixes[i]);
