@@ -5,18 +5,21 @@
  * Each thread has a loop, a connection and a batch as in the server, and runs requests as
  * conn.c does: parse a batch, take the lock, look members up ahead, run the commands,
  * give the lock back; but with no sockets, where a server spends most of its time, and
- * with no lock. What is seen here is the worst that the lock can do. Prints Markdown
- * tables; docs/threads.md shows them.
+ * with no lock. What is seen here is the worst that the lock can do; with --sockets the
+ * replies of each pipeline go through a pair of sockets of the thread's own, which is
+ * less than what the kernel does for a client. Prints Markdown tables; docs/threads.md
+ * shows them.
  *
  * A slice of time counts only if other processes left the processors alone; of the slices
  * of each kind the median counts, and of ratios the median over rounds.
  *
  *   threads [--ms N] [--rounds N] [--threads LIST] [--work NAME] [--batch LIST]
- *           [--lock run|batch|pthread|none] [--members N] [--busy-too] [--first]
+ *           [--lock run|batch|pthread|none|parse] [--members N] [--sockets] [--busy-too]
+ *           [--first]
  *
  * --lock: the server's lock for each run of requests of one kind, which ends early when
  * somebody waits, or for a whole batch; the C library's for a batch; none at all (reads
- * only). --busy-too: every slice counts.
+ * only); or the requests are parsed and not run. --busy-too: every slice counts.
  * --first: the threads go before all others (SCHED_FIFO; root only), for a machine that
  * is never quiet; slices should be short then.
  */
@@ -25,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,13 +47,12 @@
 #define OTHERS_MAX 0.05 /* of the machine's time that others may take in a slice */
 #define TRIES_MAX 200
 
-enum locking { LOCK_RUN, LOCK_BATCH, LOCK_PTHREAD, LOCK_NONE };
+enum locking { LOCK_RUN, LOCK_BATCH, LOCK_PTHREAD, LOCK_NONE, LOCK_PARSE };
 
 struct work {
     const char *name;
     unsigned write_percent;
     void (*write_read)(uint64_t *random, size_t n_members, char *out_text);
-    void (*write_write)(uint64_t *random, size_t n_members, char *out_text);
 };
 
 struct options {
@@ -57,7 +60,7 @@ struct options {
     size_t threads[LIST_MAX], n_threads, batch[LIST_MAX], n_batch, n_members;
     const char *work;
     enum locking locking;
-    bool busy_too, is_first;
+    bool busy_too, is_first, has_sockets;
 };
 
 struct worker {
@@ -68,13 +71,13 @@ struct worker {
     char *requests;
     size_t start[REQUESTS + 1]; /* where each begins; the end */
     size_t batch;
+    int sockets[2]; /* -1: none */
     uint64_t n_done;
     double seconds;
     double delayed_s; /* it could have run, but had no processor */
 };
 
 static struct server server;
-static struct rwlock lock;
 static pthread_rwlock_t system_lock = PTHREAD_RWLOCK_INITIALIZER;
 static enum locking locking;
 static pthread_barrier_t barrier;
@@ -150,12 +153,6 @@ static void write_geosearch(uint64_t *random, size_t n, char *out)
              "GEOSEARCH k FROMLONLAT %.6f %.6f BYRADIUS 20 km ASC WITHDIST", lon, lat);
 }
 
-/* A read that is run as a write is, and is told by its small letters. */
-static void write_alone(uint64_t *random, size_t n, char *out)
-{
-    snprintf(out, REQUEST_MAX, "geopos k m%zu", random_member(random, n));
-}
-
 static void write_geoadd(uint64_t *random, size_t member, char *out)
 {
     double lon = random_lon(random), lat = random_lat(random);
@@ -168,13 +165,13 @@ static void write_move(uint64_t *random, size_t n, char *out)
 }
 
 static const struct work works[] = {
-    {"geopos", 0, write_geopos, write_move},
-    {"geodist", 0, write_geodist, write_move},
-    {"geosearch", 0, write_geosearch, write_move},
-    {"mixed", 10, write_geopos, write_move}, /* nine GEOPOS, one GEOADD that moves */
-    {"mixed-search", 10, write_geosearch, write_move}, /* nine GEOSEARCH, one GEOADD */
-    {"alone", 10, write_geopos, write_alone}, /* one GEOPOS in ten excludes others */
-    {"geoadd", 100, write_geopos, write_move},
+    {"geopos", 0, write_geopos},
+    {"geodist", 0, write_geodist},
+    {"geosearch", 0, write_geosearch},
+    {"mixed", 10, write_geopos},           /* nine GEOPOS, one GEOADD that moves */
+    {"mixed-search", 10, write_geosearch}, /* nine GEOSEARCH, one GEOADD */
+    {"half", 50, write_geopos},
+    {"geoadd", 100, write_geopos},
 };
 #define N_WORKS (sizeof works / sizeof *works)
 
@@ -185,7 +182,7 @@ static void fill_requests(struct worker *worker, const struct work *work, size_t
     size_t at = 0;
     for (size_t i = 0; i < REQUESTS; i++) {
         if (yn_random_next(&random) % 100 < work->write_percent)
-            work->write_write(&random, n, text);
+            write_move(&random, n, text);
         else
             work->write_read(&random, n, text);
         worker->start[i] = at;
@@ -198,8 +195,7 @@ static void fill_requests(struct worker *worker, const struct work *work, size_t
 
 static bool is_read(const struct batch *batch, size_t i)
 {
-    return batch->spec[i] != NULL && (batch->spec[i]->flags & CMD_READONLY) != 0 &&
-           batch->argv[i][0].data[0] != 'g';
+    return batch->spec[i] != NULL && (batch->spec[i]->flags & CMD_READONLY) != 0;
 }
 
 static void take_lock(struct worker *worker, bool shared)
@@ -209,19 +205,21 @@ static void take_lock(struct worker *worker, bool shared)
     else if (locking == LOCK_PTHREAD)
         pthread_rwlock_wrlock(&system_lock);
     else if (locking != LOCK_NONE && shared)
-        rwlock_lock_shared(&lock, worker->slot);
+        rwlock_lock_shared(&server.lock, worker->slot);
     else if (locking != LOCK_NONE)
-        rwlock_lock_exclusive(&lock);
+        rwlock_lock_exclusive(&server.lock);
+    worker->loop->locked = shared ? LOOP_SHARED : LOOP_EXCLUSIVE;
 }
 
 static void give_lock(struct worker *worker, bool shared)
 {
+    worker->loop->locked = LOOP_UNLOCKED;
     if (locking == LOCK_PTHREAD)
         pthread_rwlock_unlock(&system_lock);
     else if (locking != LOCK_NONE && shared)
-        rwlock_unlock_shared(&lock, worker->slot);
+        rwlock_unlock_shared(&server.lock, worker->slot);
     else if (locking != LOCK_NONE)
-        rwlock_unlock_exclusive(&lock);
+        rwlock_unlock_exclusive(&server.lock);
 }
 
 /* How many requests from i on go under one lock. */
@@ -244,26 +242,38 @@ static void run_batch(struct worker *worker, const char *data)
     struct loop *loop = worker->loop;
     struct batch *batch = &loop->batch;
     size_t i = 0;
-    const char *at = data;
-    for (size_t k = 0; k < batch->n; k++) {
-        batch->argv[k] = yn_request_argv(&batch->request[k], at);
-        batch->spec[k] = cmd_find(batch->argv[k][0]);
-        at += batch->request[k].used;
-    }
-    while (i < batch->n) {
+    batch_resolve(batch, data);
+    while (locking != LOCK_PARSE && i < batch->n) {
         bool shared;
         size_t end = end_of_run(batch, i, &shared);
         take_lock(worker, shared);
         if (i == 0)
-            batch_look_ahead(batch, data, server.databases[0], loop_now_ms(loop));
+            batch_look_ahead(batch, server.databases[0], loop_now_ms(loop));
         else
             batch_sets_changed(batch); /* others may have had the lock */
         do
             dispatch_run(worker->conn, batch, i++);
-        while (i < end && !(locking == LOCK_RUN && shared && rwlock_is_wanted(&lock)));
+        while (i < end &&
+               !(locking == LOCK_RUN && shared && rwlock_is_wanted(&server.lock)));
         if (i == batch->n)
             dispatch_settle_time(loop);
         give_lock(worker, shared);
+    }
+}
+
+/* Sends what is in the connection's output, and receives it again. */
+static void send_replies(struct worker *worker)
+{
+    const struct yn_buf *out = &worker->conn->out;
+    char space[65536];
+    for (size_t sent = 0, received = 0; received < out->len;) {
+        size_t len = out->len - sent < 16384 ? out->len - sent : 16384;
+        ssize_t n = len == 0 ? 0 : send(worker->sockets[0], out->data + sent, len, 0);
+        ssize_t m = recv(worker->sockets[1], space, sizeof space, 0);
+        if (n < 0 || m <= 0)
+            die("the sockets fail");
+        sent += (size_t)n;
+        received += (size_t)m;
     }
 }
 
@@ -288,8 +298,12 @@ static void run_requests(struct worker *worker, size_t first, size_t n)
         batch_drop(batch);
         data += used;
     }
+    if (locking == LOCK_PARSE)
+        return;
     if (worker->conn->out.len == 0 || worker->conn->out.data[0] == '-')
         die("an error reply");
+    if (worker->sockets[0] >= 0)
+        send_replies(worker);
     worker->conn->out.len = 0;
 }
 
@@ -343,11 +357,14 @@ static struct worker *worker_new(size_t slot)
     struct conn *conn = calloc(1, sizeof *conn);
     char *requests = malloc((size_t)REQUESTS * REQUEST_MAX);
     if (worker == NULL || loop == NULL || conn == NULL || requests == NULL ||
-        !loop_init(loop, &server))
+        !loop_init(loop, &server, slot))
         die("out of memory");
     dispatch_configure(loop);
-    *worker =
-        (struct worker){.slot = slot, .loop = loop, .conn = conn, .requests = requests};
+    *worker = (struct worker){.slot = slot,
+                              .loop = loop,
+                              .conn = conn,
+                              .requests = requests,
+                              .sockets = {-1, -1}};
     conn->loop = loop;
     conn->resp = 2;
     conn->may_all = true;
@@ -364,7 +381,7 @@ static void server_start(size_t n_threads)
     server.config.databases = 1;
     server.config.slowlog_log_slower_than_us = -1;
     list_init(&server.monitors);
-    if (!databases_create(&server) || !rwlock_init(&lock, n_threads))
+    if (!databases_create(&server) || !rwlock_init(&server.lock, n_threads))
         die("out of memory");
     pubsub_init(&server.pubsub, 1);
     tracking_init(&server.tracking, 1);
@@ -481,7 +498,7 @@ static void measure_row(const struct options *options, struct worker **workers,
         workers[i]->batch = batch;
         fill_requests(workers[i], work, options->n_members);
     }
-    struct rwlock_figures before = rwlock_figures(&lock);
+    struct rwlock_figures before = rwlock_figures(&server.lock);
     for (unsigned r = 0; r < options->rounds; r++) {
         for (size_t t = 0; t < options->n_threads; t++) {
             per_s[t][r] = measure(options, workers, options->threads[t]);
@@ -489,7 +506,7 @@ static void measure_row(const struct options *options, struct worker **workers,
                 per_s[t][r] /= per_s[0][r];
         }
     }
-    struct rwlock_figures after = rwlock_figures(&lock);
+    struct rwlock_figures after = rwlock_figures(&server.lock);
     printf("| %s | %zu | %.0f |", work->name, batch,
            median(per_s[0], options->rounds) / 1000);
     for (size_t t = 1; t < options->n_threads; t++)
@@ -524,11 +541,11 @@ static size_t parse_list(const char *text, size_t max, size_t *out)
 
 static enum locking parse_locking(const char *text)
 {
-    static const char *const names[] = {"run", "batch", "pthread", "none"};
-    for (size_t i = 0; i < 4; i++)
+    static const char *const names[] = {"run", "batch", "pthread", "none", "parse"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(text, names[i]) == 0)
             return (enum locking)i;
-    die("--lock: run, batch, pthread or none");
+    die("--lock: run, batch, pthread, none or parse");
     return LOCK_RUN;
 }
 
@@ -538,6 +555,10 @@ static void parse_options(int argc, char **argv, struct options *options)
         const char *name = argv[i];
         if (strcmp(name, "--busy-too") == 0) {
             options->busy_too = true;
+            continue;
+        }
+        if (strcmp(name, "--sockets") == 0) {
+            options->has_sockets = true;
             continue;
         }
         if (strcmp(name, "--first") == 0) {
@@ -588,6 +609,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n_workers; i++)
         workers[i] = worker_new(i);
     fill_set(workers[0], options.n_members);
+    for (size_t i = 0; options.has_sockets && i < n_workers; i++)
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, workers[i]->sockets) != 0)
+            die("no sockets");
     locking = options.locking;
     print_head(&options);
     for (size_t w = 0; w < N_WORKS; w++) {
