@@ -248,7 +248,7 @@ static void run_batch(struct worker *worker, const char *data)
         size_t end = end_of_run(batch, i, &shared);
         take_lock(worker, shared);
         if (i == 0)
-            batch_look_ahead(batch, server.databases[0], loop_now_ms(loop));
+            batch_look_ahead(batch, 0, batch->n, server.databases[0], loop_now_ms(loop));
         else
             batch_sets_changed(batch); /* others may have had the lock */
         do
