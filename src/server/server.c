@@ -209,6 +209,7 @@ static void on_cron(uv_timer_t *timer)
     note_memory(server, memory_allocated());
     sample_rates(server);
     trim(server);
+    systemd_sign(&server->systemd, server->loop.mono_ns);
 }
 
 static void start_cron(struct server *server)
@@ -290,6 +291,7 @@ void server_stop(struct server *server)
         return;
     server->is_stopping = true;
     server->stop_began_ns = loop_update_mono(&server->loop);
+    systemd_tell(&server->systemd, "STOPPING=1\nSTATUS=Finishing replies");
     listener_close_all(server);
     struct link *conns = &server->loop.conns;
     for (struct link *l = conns->next; l != conns; l = l->next)
@@ -383,6 +385,8 @@ bool server_init(struct server *server, struct config *config)
         uv_run(&server->loop.uv, UV_RUN_DEFAULT);
         return false;
     }
+    systemd_init(&server->systemd, (enum systemd_supervised)server->config.supervised);
+    systemd_tell(&server->systemd, "READY=1\nSTATUS=Serving clients");
     return true;
 }
 
@@ -396,6 +400,7 @@ void server_clear(struct server *server)
 {
     if (server->has_pidfile)
         unlink(server->config.pidfile);
+    systemd_clear(&server->systemd);
     acl_log_clear(&server->acl_log);
     acl_clear(&server->acl);
     pubsub_clear(&server->pubsub);
