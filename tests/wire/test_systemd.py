@@ -13,7 +13,7 @@ import time
 import pytest
 
 from resp import Connection
-from servers import ROOT, YonderServer, binary
+from servers import YonderServer, other_address
 
 # Moves the descriptors argv[1] to 3 and up, as systemd passes them, and becomes the program.
 LAUNCHER = """
@@ -217,3 +217,131 @@ def test_upstart_is_refused(launch):
     server = launch("--supervised", "upstart", wait=False)
     assert server.process.wait(60) == 1
     assert "upstart is not supported" in server.log_text()
+
+
+# ---- sockets that are passed -------------------------------------------------------
+
+
+def listening(family=socket.AF_INET, address=("127.0.0.1", 0)):
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.bind(address)
+    sock.listen(100)
+    return sock
+
+
+def is_refused(address):
+    try:
+        Connection(address, timeout=5).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return True
+    return False
+
+
+def test_passed_sockets_take_the_place_of_the_others(launch, run_folder):
+    path = str(run_folder / f"passed-{time.monotonic_ns()}")
+    tcp, unix = listening(), listening(socket.AF_UNIX, path)
+    port = tcp.getsockname()[1]
+    with Connection(tcp.getsockname()) as early:  # before the server is there
+        early.send(b"PING\r\n")
+        server = launch(passed=[tcp, unix])
+        assert early.read() == b"PONG"
+    tcp.close()
+    unix.close()
+    assert is_refused(server.path)  # the one of the option unixsocket
+    log = server.log_text()
+    assert f"ready to accept connections on 127.0.0.1:{port}\n" in log
+    assert f"ready to accept connections on {path}\n" in log
+    assert log.count("ready to accept") == 2
+    for address in (("127.0.0.1", port), path):
+        with Connection(address) as client:
+            assert client.command("SET", "k", "v") == b"OK"
+            info = client.command("INFO", "server").decode()
+            assert f"tcp_port:{port}\r\n" in info
+            assert f"listener0:name=tcp,bind=127.0.0.1,port={port}\r\n" in info
+            assert f"listener1:name=unix,bind={path}\r\n" in info
+    with Connection(path) as client:
+        assert f" addr={path}:0 ".encode() in client.command("CLIENT", "INFO")
+        client.command("MONITOR")
+        with Connection(path) as other:
+            other.command("PING")
+        assert f" [0 unix:{path}] ".encode() in client.read_raw()
+    assert server.stop() == 0
+    # what the manager has made, it keeps
+    assert stat.S_ISSOCK(os.stat(path).st_mode)
+    os.unlink(path)
+
+
+def test_ipv6_and_addresses_without_a_file(launch):
+    name = f"\0yonder-test-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        passed = [listening(socket.AF_INET6, ("::1", 0)), listening(socket.AF_UNIX, name)]
+    except OSError:
+        pytest.skip("no IPv6 here")
+    server = launch(passed=passed)
+    port = passed[0].getsockname()[1]
+    assert f"connections on [::1]:{port}\n" in server.log_text()
+    assert f"connections on @{name[1:]}\n" in server.log_text()
+    with Connection(name) as client:
+        assert client.command("PING") == b"PONG"
+        assert b" flags=U " in client.command("CLIENT", "INFO")
+
+
+def test_a_server_started_again_takes_the_sockets_again(launch):
+    """Clients that come in between wait, and lose nothing."""
+    sock = listening()
+    server = launch(passed=[sock])
+    assert server.stop() == 0
+    with Connection(sock.getsockname()) as client:
+        client.send(b"PING\r\n")
+        server.start_again()
+        assert client.read() == b"PONG"
+
+
+def test_sockets_of_another_process_are_left_alone(launch):
+    sock = listening()
+    server = launch(passed=[sock], pid_offset=1)
+    with server.connect() as client:
+        assert client.command("PING") == b"PONG"
+    with Connection(sock.getsockname(), timeout=0.5) as client, \
+            pytest.raises(TimeoutError):
+        client.command("PING")
+
+
+def datagram():
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("127.0.0.1", 0))
+    return sock
+
+
+def silent():
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))
+    return sock
+
+
+@pytest.mark.parametrize("make, fault", [
+    (datagram, "it is no stream socket"),
+    (silent, "it does not listen"),
+    (lambda: open("/dev/null"), "Socket operation on non-socket"),
+])
+def test_what_is_no_listening_socket_is_refused(launch, make, fault):
+    server = launch(passed=[listening(), make()], wait=False)
+    assert server.process.wait(60) == 1
+    assert f"socket 2 of 2 that the service manager passes: {fault}" in server.log_text()
+    assert "ready to accept" not in server.log_text()
+
+
+def test_too_many_sockets_are_refused(launch):
+    server = launch(passed=[listening() for _ in range(18)], wait=False)
+    assert server.process.wait(60) == 1
+    assert "passes 18 sockets: 17 are the most" in server.log_text()
+
+
+def test_protected_mode_holds_for_passed_sockets(launch):
+    other = other_address()
+    if other is None:
+        pytest.skip("this machine has only loopback addresses")
+    sock = listening(address=(other, 0))
+    launch(passed=[sock])
+    with Connection(sock.getsockname()) as client:
+        assert client.read().startswith(b"DENIED this server runs in protected mode")
