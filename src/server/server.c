@@ -231,6 +231,26 @@ static void trim(struct server *server)
     blob_trim(false);
 }
 
+/* Tells the service manager that the server is alive, if it waits for that, when each
+ * loop has run since the last time. One that hangs keeps it from being told; one that
+ * waits for the lock for ever does, too, and so does this one. */
+static void sign(struct server *server)
+{
+    if (server->systemd.watchdog_ns == 0)
+        return;
+    for (size_t i = 0; i < server->n_loops; i++) {
+        struct loop *loop = &server->loops[i];
+        if (atomic_load_explicit(&loop->n_beats, memory_order_relaxed) ==
+            loop->n_beats_seen)
+            return;
+    }
+    for (size_t i = 0; i < server->n_loops; i++) {
+        struct loop *loop = &server->loops[i];
+        loop->n_beats_seen = atomic_load_explicit(&loop->n_beats, memory_order_relaxed);
+    }
+    systemd_sign(&server->systemd, server->loops[0].mono_ns);
+}
+
 static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
@@ -245,7 +265,7 @@ static void on_cron(uv_timer_t *timer)
     sample_rates(server);
     loop_unlock(loop);
     trim(server);
-    systemd_sign(&server->systemd, server->loops[0].mono_ns);
+    sign(server);
 }
 
 static void set_cron(struct server *server)

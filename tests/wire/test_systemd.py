@@ -1,5 +1,6 @@
 """What a service manager is told (sd_notify(3)) and passes (sd_listen_fds(3)), with a socket
 of ours in the place of systemd's."""
+import ctypes
 import os
 import pathlib
 import select
@@ -182,6 +183,34 @@ def test_watchdog_is_fed(launch, manager):
     while (lines := manager.next()) == ["WATCHDOG=1"]:
         pass
     assert lines[0] == "STOPPING=1"
+
+
+PTRACE_DETACH, PTRACE_ATTACH, WAIT_FOR_ANY_THREAD = 17, 16, 0x40000000
+
+
+def test_watchdog_looks_at_every_loop(launch, manager):
+    """One thread alone is held up, without the lock: the others go on, but some clients are
+    not served."""
+    server = launch("--supervised", "systemd", "--threads", "3",
+                    env={"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "800000"})
+    assert manager.next()[0] == "READY=1"
+    assert manager.next() == ["WATCHDOG=1"]
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    waits = {t for t in map(int, os.listdir(f"/proc/{server.pid}/task")) if t != server.pid}
+    assert waits
+    n_that_matter = 0
+    for thread in waits:
+        if libc.ptrace(PTRACE_ATTACH, thread, None, None) != 0:
+            pytest.skip("no ptrace here")
+        os.waitpid(thread, WAIT_FOR_ANY_THREAD)
+        while manager.next(0) is not None:
+            pass
+        signs = [manager.next(0.6), manager.next(0.6)]  # one may have been on its way
+        n_that_matter += None in signs
+        assert libc.ptrace(PTRACE_DETACH, thread, None, None) == 0
+        assert manager.next() == ["WATCHDOG=1"]
+    assert n_that_matter >= 2
 
 
 def test_watchdog_of_another_process(launch, manager):
