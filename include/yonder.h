@@ -47,7 +47,8 @@ extern "C" {
     X(ECORRUPT, -4, "encoded set is corrupt")                           \
     X(EORDER, -5, "entries are not in ascending (score, member) order") \
     X(EEXIST, -6, "member occurs twice")                                \
-    X(ESHAPE, -7, "shape is not valid")
+    X(ESHAPE, -7, "shape is not valid")                                 \
+    X(ESTOPPED, -8, "stopped before its end")
 
 enum yn_status {
 #define YN_STATUS_ENUM(name, value, text) YN_##name = (value),
@@ -57,6 +58,16 @@ enum yn_status {
 
 /* Returns a constant text for a status; "unknown status" for other numbers. */
 YN_API const char *yn_status_text(enum yn_status status);
+
+/*
+ * A way to end long work before its end: it asks now and then, in the thread that works,
+ * some thousand times a second. Once the answer is true it frees what it has made and
+ * returns YN_ESTOPPED. Where a stop may be given, NULL stands for one that never is.
+ */
+struct yn_stop {
+    bool (*is_wanted)(void *ctx);
+    void *ctx;
+};
 
 /* ---- bytes, points ------------------------------------------------------ */
 
@@ -127,6 +138,10 @@ struct yn_options {
     const struct yn_allocator
         *allocator;     /* NULL: malloc and free; must outlive the set */
     uint64_t hash_seed; /* 0: one random seed per process */
+    /* Ends the making of a set of many entries (yn_zset_build, yn_zset_copy,
+     * yn_zset_combine) before it is done, with YN_ESTOPPED; or NULL. Looked at during the
+     * call only. */
+    const struct yn_stop *stop;
 };
 
 /* Creates an empty set. options may be NULL. Returns NULL when out of memory. */
@@ -230,6 +245,10 @@ YN_API enum yn_status yn_zset_freeze(struct yn_zset *set, struct yn_view **out_v
 /* Frees a frozen view. Call it where the set may be changed (it frees what only
  * this view still needed). */
 YN_API void yn_view_free(struct yn_view *view);
+
+/* Whether the set is still as the frozen view shows it. Called where the set may be read.
+ * False only means that it has been written to. */
+YN_API bool yn_view_is_current(const struct yn_view *view);
 
 YN_API size_t yn_view_count(const struct yn_view *view);
 
@@ -364,6 +383,26 @@ YN_API enum yn_status yn_search_new(const struct yn_view *view,
                                     const struct yn_query *query,
                                     struct yn_search **out_search);
 YN_API void yn_search_free(struct yn_search *search);
+
+/*
+ * The same in two steps, for searches that may take long. The first checks the query and
+ * takes memory from the view's set; the second, once, plans over a view of the same set,
+ * in any thread if it is a frozen one, and may be stopped. A search that is not planned
+ * can be asked for its cost and be freed, nothing else.
+ * Returns YN_OK, YN_ENOMEM or YN_ESHAPE; and YN_OK, YN_ENOMEM or YN_ESTOPPED.
+ */
+YN_API enum yn_status yn_search_prepare(const struct yn_view *view,
+                                        const struct yn_query *query,
+                                        struct yn_search **out_search);
+YN_API enum yn_status yn_search_plan(struct yn_search *search, const struct yn_view *view,
+                                     const struct yn_stop *stop);
+
+/* About how long planning will take, in nanoseconds, and at most how many results there
+ * will be (NULL: not asked for), from the counts in the upper nodes of the tree. What is
+ * above `enough_ns` is not told apart: it costs a microsecond at most. */
+YN_API uint64_t yn_search_cost_ns(const struct yn_search *search,
+                                  const struct yn_view *view, uint64_t enough_ns,
+                                  size_t *out_n_results);
 
 /* Number of results. */
 YN_API size_t yn_search_count(const struct yn_search *search);

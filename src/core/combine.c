@@ -205,6 +205,7 @@ struct combine {
     size_t n, cap;
     struct yn_zset *set; /* the result, and how it is built */
     struct yn_builder *builder;
+    struct yn_stopper stopper;
 };
 
 static size_t count_of(const struct yn_source *source)
@@ -282,7 +283,8 @@ static enum yn_status unite_all(struct combine *combine)
         total += count_of(&combine->sources[i]);
     if (n_sources == 1 && combine->sources[0].weight == 1)
         return yn_builder_add_range(combine->builder,
-                                    yn_zset_view(combine->sources[0].set), 0, total);
+                                    yn_zset_view(combine->sources[0].set), 0, total,
+                                    combine->stopper.stop);
     size_t n_last = count_of(&combine->sources[n_sources - 1]);
     if (!take_refs(combine, total) ||
         !table_init(&table, &combine->mem, total - n_last, combine->set->seed))
@@ -448,7 +450,7 @@ static enum yn_status subtract_all(struct combine *combine)
         return YN_OK;
     if (n_others == 0)
         return yn_builder_add_range(combine->builder, yn_zset_view(first->set), 0,
-                                    count_of(first));
+                                    count_of(first), combine->stopper.stop);
     struct table table = {.slots = NULL};
     struct yn_join joins[JOINS_MAX];
     start_joins(joins, combine->sources, combine->n_sources, 0);
@@ -533,6 +535,7 @@ enum yn_status yn_zset_combine(const struct yn_combination *how,
                                const struct yn_options *options, struct yn_zset **out_set)
 {
     struct combine combine = {.how = how, .set = yn_zset_new(options)};
+    combine.stopper.stop = yn_stop_of(options);
     if (combine.set == NULL)
         return YN_ENOMEM;
     yn_mem_init(&combine.mem, options);
@@ -541,7 +544,8 @@ enum yn_status yn_zset_combine(const struct yn_combination *how,
     yn_mem_give(&combine.mem, combine.sources, combine.n_taken * sizeof *combine.sources);
     return how->is_for_cursors
                ? yn_zset_finish_tree(combine.set, combine.builder, status, out_set)
-               : yn_zset_finish(combine.set, combine.builder, status, out_set);
+               : yn_zset_finish(combine.set, combine.builder, status,
+                                combine.stopper.stop, out_set);
 }
 
 /* The source to go through: the smallest, or one of one score that is not much larger,
