@@ -238,7 +238,8 @@ static void count_call(const struct cmd_call *call)
         dispatch_settle_time(loop);
 }
 
-/* The time of a command that begins to wait; it is a call when it has an answer. */
+/* The time of a command that begins to wait, for a key or for its long work; it is a call
+ * when it has an answer. */
 static void count_wait(struct loop *loop, const struct cmd_spec *spec)
 {
     uint64_t began_ns = loop->mono_ns;
@@ -294,9 +295,10 @@ static inline void perform(struct cmd_call *call, bool is_again)
     }
     if (call->host->conn->tracking.tracker != NULL)
         note_reads(call->host->conn, call);
-    if (call->job != NULL)
-        jobs_start(call->host, call->job);
-    count_call(call);
+    if (call->job != NULL && jobs_start(call))
+        count_wait(loop, call->spec);
+    else
+        count_call(call);
 }
 
 /* Answers a command that may not run. */
@@ -447,12 +449,42 @@ bool dispatch_again(struct conn *conn)
     return !call.block.wanted;
 }
 
+void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spent_ns)
+{
+    struct conn *conn = call->host->conn;
+    struct loop *loop = conn->loop;
+    struct stats_command *c = stats_command_of(&loop->stats, call->spec);
+    const struct loop_untimed run = {
+        .spec = call->spec, .n = 1, .conn = conn, .argc = argc, .argv = call->argv};
+    c->calls++;
+    c->failed += call->host->n_errors > 0;
+    c->time_ns += spent_ns;
+    if (loop->tracks_latency)
+        stats_count_latency(c, spent_ns, 1);
+    if (spent_ns >= loop->notable_ns)
+        note_slow(&run, spent_ns);
+}
+
+void dispatch_long_again(struct conn *conn, const struct request_copy *request,
+                         bool is_quiet, int n_apart)
+{
+    struct yn_buf *out = is_quiet ? &conn->loop->scrap : &conn->out;
+    struct host host = host_server_begin(conn, out);
+    struct cmd_call call;
+    host.n_apart = n_apart;
+    conn->is_running = true;
+    run_copy(&host, request, true, &call);
+    conn->is_running = false;
+}
+
 void dispatch_step_jobs(struct conn *conn)
 {
     uint64_t began_ns = conn->loop->mono_ns;
     jobs_step(conn);
     stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=
         loop_update_mono(conn->loop) - began_ns;
+    if (blocked_has_marked(&conn->loop->server->blocked))
+        blocking_serve(conn->loop->server);
 }
 
 void dispatch_run(struct conn *conn, struct batch *batch, size_t i)

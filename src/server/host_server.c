@@ -193,6 +193,14 @@ bool host_reply_nests_pairs(struct host *h)
     return h->resp == 3;
 }
 
+/* ---- long work ---- */
+
+uint64_t host_long_ns(struct host *h)
+{
+    int64_t threshold_us = h->loop->server->config.offload_threshold_us;
+    return threshold_us < 0 ? UINT64_MAX : (uint64_t)threshold_us * 1000;
+}
+
 /* ---- statistics ---- */
 
 void host_count_search(struct host *h, const struct yn_search *search)
@@ -226,6 +234,11 @@ static struct host_value look_up(struct host *h, struct yn_bytes key)
 {
     return h->conn->is_no_touch ? keyspace_find(h->keyspace, key, h->now_ms)
                                 : keyspace_use(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_holds(struct host *h, struct yn_bytes key, const struct yn_zset *set)
+{
+    return keyspace_find(h->keyspace, key, h->now_ms).zset == set;
 }
 
 struct host_value host_key_read(struct host *h, struct yn_bytes key)

@@ -21,6 +21,7 @@ struct host {
     int resp;                  /* 2 or 3 */
     bool is_fixed17;           /* coordinate-format */
     bool is_in_exec;           /* the command was queued in a transaction */
+    int n_apart; /* how often its long work has been done in vain (jobs.c) */
     int64_t now_ms;
     size_t n_errors; /* error replies of this command */
 };

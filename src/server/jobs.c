@@ -1,26 +1,61 @@
 #include "server/jobs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "server/dispatch.h"
 #include "server/server.h"
 
 /* A transaction that has answered much already goes on with its jobs in such steps before
  * it holds them: there may be thousands. */
 #define SMALL_CHUNK ((size_t)4096)
+/* A store is worked out so often beside the loop before it is done on it, since its
+ * source changes all the time. */
+#define APART_MAX 3
+
+enum held_state {
+    HELD_BEGUN,  /* to be stepped */
+    HELD_LONG,   /* to be worked out, when it is the first */
+    HELD_APART,  /* the pool has it */
+    HELD_WORKED, /* to be begun */
+};
 
 struct held_job {
     struct link in_conn;
+    struct conn *conn; /* NULL: it is gone; to be freed when the pool gives it back */
+    struct loop *loop; /* its, also then */
     struct cmd_job *job;
     struct cmd_arena *arena; /* what its command took; NULL: nothing */
     int resp;                /* one reply, one protocol and one format */
     bool is_fixed17;
     size_t n_bytes;      /* that count as output */
     struct yn_buf after; /* what is answered behind it */
+
+    /* of a long one */
+    enum held_state state;
+    bool is_quiet;                /* nobody wants the answer */
+    struct request_copy *request; /* its words, the first of them if it changes nothing */
+    size_t argc;                  /* all of them */
+    int n_apart;                  /* how often it has been worked out apart */
+    enum yn_status status;
+    uint64_t spent_ns;
+    struct pool_task task;
 };
 
 static struct held_job *first_of(const struct conn *conn)
 {
     return LIST_ITEM(conn->jobs.next, struct held_job, in_conn);
+}
+
+bool jobs_are_apart(const struct conn *conn)
+{
+    return jobs_are_pending(conn) && first_of(conn)->state == HELD_APART;
+}
+
+bool jobs_may_change_keys(const struct conn *conn)
+{
+    return jobs_are_pending(conn) && first_of(conn)->state == HELD_WORKED &&
+           first_of(conn)->job->changes_keys;
 }
 
 struct yn_buf *jobs_out(struct conn *conn)
@@ -30,29 +65,67 @@ struct yn_buf *jobs_out(struct conn *conn)
     return &LIST_ITEM(conn->jobs.prev, struct held_job, in_conn)->after;
 }
 
-/* Or until there is no room for more: the connection is closed then, and a reply can be
- * all but endless. */
-static void run_to_end(struct cmd_job *job, struct host *h)
+/* ---- views ---- */
+
+/* To hold a job freezes a view, to free it closes it: the set's list of views changes. */
+static bool hold_view(struct cmd_job *job)
 {
-    while (!job->step(job, h, JOBS_CHUNK) && !h->out->failed)
-        continue;
-    job->free(job);
+    return job->hold(job);
 }
 
-/* Makes the job independent of the keyspace and of the loop. Returns false when out of
+static void free_job(struct cmd_job *job)
+{
+    if (job != NULL)
+        job->free(job);
+}
+
+/* ---- how long it may take ---- */
+
+struct deadline {
+    struct loop *loop;
+    uint64_t at_ns;
+};
+
+static bool is_late(void *ctx)
+{
+    const struct deadline *deadline = ctx;
+    return loop_update_mono(deadline->loop) >= deadline->at_ns;
+}
+
+static int64_t timeout_ms(const struct loop *loop)
+{
+    return loop->server->config.search_timeout_ms;
+}
+
+#define STOPPED_TEXT_MAX 128
+
+static const char *stopped_text(const struct loop *loop, char *text)
+{
+    snprintf(text, STOPPED_TEXT_MAX,
+             "TIMEOUT the command was ended: it took longer than 'search-timeout' allows "
+             "(%lld ms)",
+             (long long)timeout_ms(loop));
+    return text;
+}
+
+/* ---- holding ---- */
+
+/* Makes the job independent of the keyspace and of the loop. Returns NULL when out of
  * memory. */
-static bool hold(struct host *h, struct cmd_job *job)
+static struct held_job *hold(struct host *h, struct cmd_job *job)
 {
     struct loop *loop = h->loop;
     bool takes_arena = cmd_arena_is_used(loop->arena);
     struct cmd_arena *fresh = takes_arena ? cmd_arena_new() : NULL;
     struct held_job *held = malloc(sizeof *held);
-    if (held == NULL || (takes_arena && fresh == NULL) || !job->hold(job)) {
+    if (held == NULL || (takes_arena && fresh == NULL) || !hold_view(job)) {
         free(held);
         cmd_arena_free(fresh);
-        return false;
+        return NULL;
     }
-    *held = (struct held_job){.job = job,
+    *held = (struct held_job){.conn = h->conn,
+                              .loop = loop,
+                              .job = job,
                               .arena = takes_arena ? loop->arena : NULL,
                               .resp = h->resp,
                               .is_fixed17 = h->is_fixed17};
@@ -65,30 +138,241 @@ static bool hold(struct host *h, struct cmd_job *job)
     list_append(&h->conn->jobs, &held->in_conn);
     if (takes_arena) /* the job goes on using what its command took */
         loop->arena = fresh;
-    return true;
-}
-
-void jobs_start(struct host *h, struct cmd_job *job)
-{
-    if (h->out == &h->loop->scrap) { /* nobody wants the answer */
-        job->free(job);
-        return;
-    }
-    bool is_small =
-        h->is_in_exec && (jobs_are_pending(h->conn) || h->out->len >= JOBS_CHUNK);
-    if (job->step(job, h, is_small ? SMALL_CHUNK : JOBS_CHUNK))
-        job->free(job);
-    else if (!hold(h, job))
-        run_to_end(job, h);
+    return held;
 }
 
 static void held_free(struct held_job *held)
 {
     list_remove(&held->in_conn);
-    held->job->free(held->job);
+    free_job(held->job);
+    request_copy_free(held->request);
     cmd_arena_free(held->arena);
     yn_buf_clear(&held->after);
     free(held);
+}
+
+/* Gives up a job that a thread may be working on. */
+static void held_drop(struct held_job *held)
+{
+    if (held->state == HELD_APART &&
+        !pool_withdraw(&held->loop->server->pool, &held->task)) {
+        pool_stop_task(&held->task);
+        list_remove(&held->in_conn);
+        held->conn = NULL;
+    } else {
+        held_free(held);
+    }
+}
+
+void jobs_drop(struct conn *conn)
+{
+    while (jobs_are_pending(conn)) {
+        struct held_job *held = first_of(conn);
+        conn->loop->stats.jobs_given_up += held->state != HELD_BEGUN;
+        held_drop(held);
+    }
+    conn->jobs_bytes = 0;
+}
+
+/* ---- work apart ---- */
+
+static struct held_job *held_of(struct pool_task *task)
+{
+    return LIST_ITEM(task, struct held_job, task);
+}
+
+static void work_apart(struct pool_task *task)
+{
+    struct held_job *held = held_of(task);
+    struct yn_stop stop = {pool_is_stop_wanted, task};
+    /* it may have waited for long */
+    held->status =
+        pool_is_stop_wanted(task) ? YN_ESTOPPED : held->job->work(held->job, &stop);
+}
+
+static void on_worked(struct pool_task *task)
+{
+    struct held_job *held = held_of(task);
+    if (held->conn == NULL) {
+        held_free(held);
+        return;
+    }
+    held->spent_ns += task->spent_ns;
+    held->state = HELD_WORKED;
+    held->loop->stats.jobs_apart++;
+    held->loop->stats.jobs_timed_out += held->status == YN_ESTOPPED;
+    loop_wake(held->loop, held->conn);
+}
+
+/* Hands the work to the pool, or does it if there is none. */
+static void submit(struct held_job *held)
+{
+    struct loop *loop = held->loop;
+    int64_t limit_ms = timeout_ms(loop);
+    held->task = (struct pool_task){.work = work_apart, .done = on_worked};
+    held->task.port = &loop->pool_port;
+    if (limit_ms > 0)
+        held->task.deadline_ns =
+            loop_update_mono(loop) + (uint64_t)limit_ms * UINT64_C(1000000);
+    if (pool_submit(&loop->server->pool, &held->task)) {
+        held->state = HELD_APART;
+        return;
+    }
+    work_apart(&held->task);
+    held->state = HELD_WORKED;
+}
+
+/* ---- starting ---- */
+
+/* Or until there is no room for more: the connection is closed then, and a reply can be
+ * all but endless. */
+static void run_to_end(struct cmd_job *job, struct host *h)
+{
+    while (!job->step(job, h, JOBS_CHUNK) && !h->out->failed)
+        continue;
+    free_job(job);
+}
+
+/* Does the work at once and begins the reply. Returns the job to go on with, or NULL. */
+static struct cmd_job *begin_here(struct cmd_call *call)
+{
+    struct loop *loop = call->host->loop;
+    char text[STOPPED_TEXT_MAX] = "";
+    struct deadline deadline = {.loop = loop};
+    struct yn_stop stop = {is_late, &deadline};
+    int64_t limit_ms = timeout_ms(loop);
+    if (limit_ms > 0) {
+        deadline.at_ns = loop->mono_ns + (uint64_t)limit_ms * 1000000;
+        stopped_text(loop, text);
+    }
+    loop->stats.jobs_timed_out +=
+        cmd_job_begin(call, limit_ms > 0 ? &stop : NULL, text) == YN_ESTOPPED;
+    return call->job;
+}
+
+/* Whether the work is rather done by another thread. A store in a transaction is not:
+ * what follows has to see it. */
+static bool goes_apart(const struct host *h, const struct cmd_job *job)
+{
+    return job->is_long && h->n_apart < APART_MAX &&
+           !(job->changes_keys && h->is_in_exec);
+}
+
+/* Holds a job whose work is to be done apart. Returns false when out of memory. */
+static bool hold_long(struct cmd_call *call)
+{
+    struct host *h = call->host;
+    size_t n = call->argc;
+    if (!call->job->changes_keys && n > SLOWLOG_ARGS_MAX)
+        n = SLOWLOG_ARGS_MAX;
+    struct request_copy *request = request_copy_new(call->spec, n, call->argv);
+    struct held_job *held = request != NULL ? hold(h, call->job) : NULL;
+    if (held == NULL) {
+        request_copy_free(request);
+        return false;
+    }
+    held->state = HELD_LONG;
+    held->is_quiet = h->out == &h->loop->scrap;
+    held->request = request;
+    held->argc = call->argc;
+    held->n_apart = h->n_apart + 1;
+    if (first_of(h->conn) == held)
+        submit(held);
+    return true;
+}
+
+bool jobs_start(struct cmd_call *call)
+{
+    struct host *h = call->host;
+    struct cmd_job *job = call->job;
+    bool is_quiet = h->out == &h->loop->scrap; /* nobody wants the answer */
+    if (is_quiet && !job->changes_keys) {
+        free_job(job);
+        return false;
+    }
+    if (job->work != NULL) {
+        if (goes_apart(h, job) && hold_long(call))
+            return true;
+        job = begin_here(call);
+        if (job == NULL)
+            return false;
+    }
+    if (is_quiet) {
+        free_job(job);
+        return false;
+    }
+    bool is_small =
+        h->is_in_exec && (jobs_are_pending(h->conn) || h->out->len >= JOBS_CHUNK);
+    if (job->step(job, h, is_small ? SMALL_CHUNK : JOBS_CHUNK))
+        free_job(job);
+    else if (hold(h, job) == NULL)
+        run_to_end(job, h);
+    return false;
+}
+
+/* ---- answering ---- */
+
+/* The command has to be run again. Nothing else can stand behind it: it changes keys, and
+ * so is in no transaction. */
+static void run_again(struct held_job *held)
+{
+    struct conn *conn = held->conn;
+    list_remove(&held->in_conn);
+    conn->loop->stats.jobs_run_again++;
+    stats_command_of(&conn->loop->stats, held->request->spec)->time_ns += held->spent_ns;
+    held->job = NULL;
+    dispatch_long_again(conn, held->request, held->is_quiet, held->n_apart);
+    held_free(held);
+}
+
+/* Begins the reply of a job that has been worked out. Returns false when it is freed:
+ * that was all, or it begins anew. */
+static bool begin_worked(struct held_job *held, struct host *h)
+{
+    struct loop *loop = held->loop;
+    char text[STOPPED_TEXT_MAX];
+    struct cmd_call call = {.spec = held->request->spec,
+                            .host = h,
+                            .arena = loop->arena,
+                            .argc = held->request->argc,
+                            .argv = held->request->argv,
+                            .job = held->job};
+    struct conn *conn = held->conn;
+    held->job = NULL; /* to be freed by its call */
+    conn->is_running = true;
+    bool is_answered =
+        cmd_job_begin_worked(&call, held->status, stopped_text(loop, text));
+    conn->is_running = false;
+    held->job = call.job;
+    held->state = HELD_BEGUN;
+    if (is_answered)
+        dispatch_count_long(&call, held->argc, held->spent_ns);
+    return is_answered;
+}
+
+/* Makes the first job ready to be stepped. Returns false when it is not yet. */
+static bool make_ready(struct held_job *held, struct host *h)
+{
+    struct loop *loop = held->loop;
+    if (held->state == HELD_LONG)
+        submit(held);
+    if (held->state == HELD_APART)
+        return false;
+    if (held->state == HELD_BEGUN)
+        return true;
+    if (held->is_quiet)
+        h->out = &loop->scrap;
+    bool is_answered = begin_worked(held, h);
+    if (held->is_quiet) {
+        free_job(held->job);
+        held->job = NULL;
+        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+        h->out = &held->conn->out;
+    }
+    cmd_arena_reset(loop->arena);
+    if (!is_answered)
+        run_again(held);
+    return is_answered;
 }
 
 void jobs_step(struct conn *conn)
@@ -98,18 +382,15 @@ void jobs_step(struct conn *conn)
         struct held_job *held = first_of(conn);
         host.resp = held->resp;
         host.is_fixed17 = held->is_fixed17;
-        if (!held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
+        host.n_errors = 0;
+        if (!make_ready(held, &host))
+            return;
+        if (held->job != NULL &&
+            !held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
             return;
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
         conn->jobs_bytes -= held->after.len + held->n_bytes;
         held_free(held);
     }
-}
-
-void jobs_drop(struct conn *conn)
-{
-    while (jobs_are_pending(conn))
-        held_free(first_of(conn));
-    conn->jobs_bytes = 0;
 }

@@ -72,7 +72,7 @@ bool loop_init(struct loop *loop, struct server *server)
     uv_prepare_init(&loop->uv, &loop->prepare);
     loop->idle.data = loop->prepare.data = loop;
     uv_prepare_start(&loop->prepare, on_prepare);
-    return true;
+    return pool_port_init(&loop->pool_port, &loop->uv);
 }
 
 void loop_clear(struct loop *loop)

@@ -13,6 +13,7 @@
 #include "core/buf.h"
 #include "server/batch.h"
 #include "server/list.h"
+#include "server/pool.h"
 #include "server/stats.h"
 
 struct server;
@@ -34,6 +35,8 @@ struct loop {
     uv_loop_t uv;
     uv_idle_t idle;       /* runs while `ready` is not empty */
     uv_prepare_t prepare; /* before the loop waits */
+
+    struct pool_port pool_port;
 
     struct link conns;
     size_t n_conns;

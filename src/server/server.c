@@ -257,6 +257,8 @@ static void end_loop(struct server *server)
     struct link *conns = &server->loop.conns;
     for (struct link *l = conns->next; l != conns; l = l->next)
         conn_close(LIST_ITEM(l, struct conn, in_conns));
+    pool_stop(&server->pool);
+    pool_port_close(&server->loop.pool_port);
     close_handle((uv_handle_t *)&server->cron);
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
@@ -361,7 +363,9 @@ bool server_init(struct server *server, struct config *config)
     list_init(&server->monitors);
     slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
-        !databases_create(server) || !loop_init(&server->loop, server)) {
+        !databases_create(server) ||
+        !pool_init(&server->pool, (size_t)server->config.worker_threads) ||
+        !loop_init(&server->loop, server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
@@ -404,6 +408,7 @@ void server_clear(struct server *server)
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
     loop_clear(&server->loop);
+    pool_clear(&server->pool);
     databases_clear(server);
     blob_trim(true);
     config_clear(&server->config);

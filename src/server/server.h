@@ -18,6 +18,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pause.h"
+#include "server/pool.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
 #include "server/slowlog.h"
@@ -43,6 +44,7 @@ struct server {
     struct keyspace **databases;
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
+    struct pool pool;
     struct acl acl;
     struct acl_log acl_log;
     struct pubsub pubsub;

@@ -37,7 +37,8 @@ struct stats {
     uint64_t bytes_in, bytes_out;
     uint64_t keyspace_hits, keyspace_misses;
     uint64_t searches, search_leaves, search_tested, search_hits; /* yn_search_work */
-    uint64_t changes;                                             /* of keys */
+    uint64_t jobs_apart, jobs_given_up, jobs_timed_out, jobs_run_again; /* jobs.h */
+    uint64_t changes;                                                   /* of keys */
     uint64_t errors;
     uint64_t query_limit_kills, output_limit_kills; /* connections */
     uint64_t denied_logins, denied_commands, denied_keys, denied_channels;
