@@ -15,16 +15,19 @@
 #include "core/search.h"
 
 /* Unsorted: for each leaf that is taken whole, and that the edge crosses. */
-#define LEAF_NS 40
-#define CROSSED_NS 300
+#define LEAF_NS 35
+#define CROSSED_NS 150
 #define LEAF_ENTRIES 90
 /* Sorted: for each result, to be measured and sorted; among the n nearest: to be kept in
- * a heap. */
-#define SORTED_NS 100
-#define NEAREST_NS 350
-/* Polygons: for each vertex; and for a leaf that is tested. */
-#define VERTEX_NS 12
-#define POLYGON_LEAF_NS 6000
+ * a heap, and to find the first. */
+#define SORTED_NS 30
+#define NEAREST_NS 130
+#define FIRST_NS 6000
+/* Polygons: for each vertex, for a leaf that an edge crosses, and for each such edge. */
+#define VERTEX_NS 18
+#define POLYGON_LEAF_NS 3000
+#define EDGE_NS 700
+#define EDGES_SAMPLED 64
 
 struct tally {
     const struct yn_region *region;
@@ -88,43 +91,75 @@ static double count_covered(const struct yn_region *region, const struct yn_view
     return tally.entries;
 }
 
-/* What planning costs when the cover holds so many entries. */
-static double cost_of(const struct yn_query *query, double entries)
+/* About how long a polygon's outline is, as the sum of its ways along both axes. */
+static double outline_deg(const struct yn_shape *shape)
 {
-    double n_vertices = (double)query->shape.n_vertices;
-    double leaf_ns = query->shape.kind == YN_POLYGON ? POLYGON_LEAF_NS : CROSSED_NS;
-    double results = entries, measured_ns = 0;
-    bool is_limited = query->limit > 0 && (double)query->limit < entries;
-    if (is_limited)
+    size_t n = shape->n_vertices, n_sampled = n < EDGES_SAMPLED ? n : EDGES_SAMPLED;
+    double sum = 0;
+    for (size_t k = 0; k < n_sampled; k++) {
+        size_t i = (size_t)((double)k * (double)n / (double)n_sampled);
+        struct yn_point a = shape->vertices[i],
+                        b = shape->vertices[i > 0 ? i - 1 : n - 1];
+        sum += fabs(a.lon - b.lon) + fabs(a.lat - b.lat);
+    }
+    return sum * (double)n / (double)n_sampled;
+}
+
+/* What it costs to test the leaves that a polygon's edges cross, of those in its bounding
+ * box. */
+static double outline_cost(const struct yn_region *region, double leaves)
+{
+    const struct yn_polygon *polygon = &region->polygon;
+    double width = polygon->high.lon - polygon->low.lon;
+    double height = polygon->high.lat - polygon->low.lat;
+    double side = sqrt(width * height / (leaves + 1));
+    double crossings = side > 0 ? outline_deg(&region->shape) / side : leaves;
+    double crossed = crossings < leaves ? crossings : leaves;
+    return (crossed + 1) * POLYGON_LEAF_NS + crossings * EDGE_NS;
+}
+
+/* What planning costs when the cover holds so many entries. */
+static double cost_of(const struct yn_search *search, double entries)
+{
+    const struct yn_query *query = &search->query;
+    bool is_polygon = query->shape.kind == YN_POLYGON, is_nearest = false;
+    double results = entries,
+           cost = is_polygon ? (double)query->shape.n_vertices * VERTEX_NS : 0;
+    if (query->limit > 0 && (double)query->limit < entries) {
         results = (double)query->limit;
-    if (query->order != YN_ORDER_CELLS)
-        measured_ns = (is_limited && !query->any ? NEAREST_NS : SORTED_NS) * results;
-    /* the edge of a polygon may have any length, and with a limit leaves without results
-     * are tested all the same */
-    double leaves = (query->shape.kind == YN_POLYGON ? entries : results) / LEAF_ENTRIES;
-    double crossed = 4 * sqrt(leaves) + n_vertices;
-    if (crossed > leaves + 4)
-        crossed = leaves + 4;
-    return n_vertices * VERTEX_NS + leaves * LEAF_NS + crossed * leaf_ns + measured_ns;
+        is_nearest = query->order != YN_ORDER_CELLS && !query->any;
+    }
+    if (is_nearest)
+        cost += FIRST_NS + NEAREST_NS * results;
+    else if (query->order != YN_ORDER_CELLS)
+        cost += SORTED_NS * results;
+    /* With a limit a polygon's leaves without results are tested all the same, unless
+     * the nearest ones are looked for. */
+    double leaves = (is_polygon && !is_nearest ? entries : results) / LEAF_ENTRIES;
+    if (!is_polygon)
+        return cost + leaves * LEAF_NS + (4 * sqrt(leaves) + 1) * CROSSED_NS;
+    return cost + leaves * LEAF_NS +
+           (is_nearest ? (leaves + 8) * POLYGON_LEAF_NS
+                       : outline_cost(&search->region, leaves));
 }
 
 uint64_t yn_search_cost_ns(const struct yn_search *search, const struct yn_view *view,
                            uint64_t enough_ns, size_t *out_n_results)
 {
-    const struct yn_query *query = &search->query;
+    size_t limit = search->query.limit;
     double entries = (double)view->count, enough = (double)enough_ns;
-    double cost = cost_of(query, entries);
+    double cost = cost_of(search, entries);
     if (cost >= enough || out_n_results != NULL) {
         /* so many that they cost more than enough, at the least */
         entries = count_covered(&search->region, view,
                                 out_n_results != NULL ? entries
                                                       : enough / LEAF_NS * LEAF_ENTRIES);
-        cost = cost_of(query, entries);
+        cost = cost_of(search, entries);
     }
     if (out_n_results != NULL) {
         *out_n_results = (size_t)entries + 1;
-        if (query->limit > 0 && query->limit < *out_n_results)
-            *out_n_results = query->limit;
+        if (limit > 0 && limit < *out_n_results)
+            *out_n_results = limit;
     }
     return cost < 1e18 ? (uint64_t)cost : UINT64_C(1000000000000000000);
 }
