@@ -139,8 +139,8 @@ struct yn_options {
         *allocator;     /* NULL: malloc and free; must outlive the set */
     uint64_t hash_seed; /* 0: one random seed per process */
     /* Ends the making of a set of many entries (yn_zset_build, yn_zset_copy,
-     * yn_zset_combine) before it is done, with YN_ESTOPPED; or NULL. Looked at during the
-     * call only. */
+     * yn_zset_combine, yn_zset_decode; yn_zset_count_common) before it is done, with
+     * YN_ESTOPPED; or NULL. Looked at during the call only. */
     const struct yn_stop *stop;
 };
 
@@ -311,23 +311,36 @@ struct yn_combination {
     enum yn_aggregate aggregate; /* of scores of one member; not for differences */
     const struct yn_source *sources;
     size_t n_sources;
+    /* NULL: the sets are read. Or a frozen view for each source (NULL where the set is),
+     * which are read in their place, so that it may be done in any thread. */
+    const struct yn_view *const *views;
     bool is_for_cursors; /* the result is only gone through: look-ups in it are slow */
 };
 
 /*
  * Makes a set of several. Scores are those that Redis computes, to the last bit: sources
  * with fewer members come first in a sum, those of one number in their order; 0 stands
- * for what is no number (0 * inf, inf - inf). Returns YN_OK or YN_ENOMEM; the sources
- * stay as they are.
+ * for what is no number (0 * inf, inf - inf). Returns YN_OK, YN_ENOMEM or YN_ESTOPPED;
+ * the sources stay as they are.
  */
 YN_API enum yn_status yn_zset_combine(const struct yn_combination *combination,
                                       const struct yn_options *options,
                                       struct yn_zset **out_set);
 
-/* Number of members that all sources have; with a limit (not 0) at most that, and then it
- * looks no further. Weights do not count. */
-YN_API size_t yn_zset_count_common(const struct yn_source *sources, size_t n_sources,
-                                   size_t limit);
+/* Number of members that all sources of an intersection have; with a limit (not 0) at
+ * most that, and then it looks no further. Weights do not count. Returns YN_OK,
+ * YN_ENOMEM or YN_ESTOPPED. */
+YN_API enum yn_status yn_zset_count_common(const struct yn_combination *combination,
+                                           size_t limit, const struct yn_options *options,
+                                           size_t *out_n);
+
+/* About how long it takes to combine the sources, in nanoseconds: the sets as they are,
+ * and frozen views of them, in which nothing can be looked up. */
+struct yn_combine_cost {
+    uint64_t live_ns, frozen_ns;
+};
+YN_API struct yn_combine_cost
+yn_combination_cost(const struct yn_combination *combination);
 
 /* ---- search ------------------------------------------------------------- */
 

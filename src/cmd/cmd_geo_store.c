@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/zset_store.h"
 #include "core/bytes.h"
 #include "core/stop.h"
 
@@ -123,13 +124,6 @@ static enum yn_status job_work(struct cmd_job *base, const struct yn_stop *stop)
 
 /* ---- the keys ---- */
 
-static void store_nothing(struct cmd_call *call, struct yn_bytes key)
-{
-    if (host_key_remove(call->host, key))
-        host_key_changed(call->host, key, "del");
-    host_reply_integer(call->host, 0);
-}
-
 static bool job_begin(struct cmd_job *base, struct cmd_call *call)
 {
     struct store_job *job = (struct store_job *)base;
@@ -139,18 +133,12 @@ static bool job_begin(struct cmd_job *base, struct cmd_call *call)
                                yn_view_is_current(job->held)))
         return false;
     host_count_search(h, job->search);
-    if (job->result == NULL) {
-        store_nothing(call, key);
-        return true;
-    }
-    size_t n = yn_zset_count(job->result);
-    if (!host_key_put_zset(h, key, job->result)) {
-        host_reply_error(h, CMD_ERR_NOMEM);
-        return true;
-    }
+    struct yn_zset *result = job->result;
     job->result = NULL;
-    host_key_changed(h, key, job->event);
-    host_reply_integer(h, (int64_t)n);
+    if (result == NULL)
+        zset_store_nothing(call, key);
+    else
+        zset_store(call, key, result, job->event);
     return true;
 }
 
@@ -231,7 +219,7 @@ void cmd_geo_store(struct cmd_call *call, struct yn_zset *set,
                    const struct geo_query *query, const char *event)
 {
     if (set == NULL) {
-        store_nothing(call, query->store_key);
+        zset_store_nothing(call, query->store_key);
         return;
     }
     struct store_job *job = job_new(call, set, query, event);

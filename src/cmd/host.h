@@ -91,7 +91,8 @@ struct host_value {
     struct host_blob *blob; /* a large string's, to be held; else NULL */
 };
 
-/* Whether the key holds this very set. No look-up is counted. */
+/* Whether the key holds this very set; NULL: whether there is no such key. No look-up is
+ * counted. */
 bool host_key_holds(struct host *h, struct yn_bytes key, const struct yn_zset *set);
 /* Looks a key up for reading; the set must not be changed through it. */
 struct host_value host_key_read(struct host *h, struct yn_bytes key);
@@ -138,12 +139,13 @@ bool host_key_unlink(struct host *h, struct yn_bytes key);
 /*
  * Gives the value and the expiry of `from` in the current database to `to` in another one
  * (or the same): moves them, or copies them. What was there before goes. All or nothing:
- * false when memory is out, or there is no such key. No notification.
+ * false when memory is out, or there is no such key. No notification. `set` is a copy of
+ * the set that `from` holds, taken on success; NULL if it holds another value.
  */
 bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db,
                    struct yn_bytes to);
-bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db,
-                   struct yn_bytes to);
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to,
+                   struct yn_zset *set);
 /* Tells the host that a key was changed, for WATCH, notifications and the log. event is a
  * keyspace event ("zadd", "del", "geosearchstore"). */
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event);

@@ -540,7 +540,9 @@ struct host_value host_key_read(struct host *h, struct yn_bytes name)
 
 bool host_key_holds(struct host *h, struct yn_bytes name, const struct yn_zset *set)
 {
-    return host_key_peek(h, name).zset == set;
+    struct host_value value = host_key_peek(h, name);
+    return set == NULL ? value.type == HOST_NONE
+                       : value.type == HOST_ZSET && value.zset == set;
 }
 
 struct host_value host_key_inspect(struct host *h, struct yn_bytes name)
@@ -706,24 +708,13 @@ bool host_key_random(struct host *h, struct yn_bytes *out_key)
     return false;
 }
 
-bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to,
+                   struct yn_zset *set)
 {
     struct fake_key *key = find_key(h, from);
     size_t own_db = h->db;
     if (key == NULL || h->fails_puts)
         return false;
-    struct yn_zset *set = NULL;
-    if (key->type == HOST_ZSET) {
-        char *data;
-        size_t len;
-        if (yn_view_encode(yn_zset_view(key->zset), &data, &len) != YN_OK)
-            return false;
-        enum yn_status status =
-            yn_zset_decode(&h->options, (struct yn_bytes){data, len}, &set);
-        free(data);
-        if (status != YN_OK)
-            return false;
-    }
     host_db_use(h, to_db);
     struct fake_key *copy = slot_for(h, to);
     host_db_use(h, own_db);
