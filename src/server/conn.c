@@ -736,6 +736,7 @@ void conn_visit(struct conn *conn)
     if (conn->state != CONN_OPEN)
         return;
     note_progress(conn);
+    jobs_visit(conn);
     uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
     uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&

@@ -190,6 +190,15 @@ static void work_apart(struct pool_task *task)
         pool_is_stop_wanted(task) ? YN_ESTOPPED : held->job->work(held->job, &stop);
 }
 
+/* The work is done, or given up. */
+static void take_back(struct held_job *held, enum yn_status status)
+{
+    held->status = status;
+    held->state = HELD_WORKED;
+    held->loop->stats.jobs_timed_out += status == YN_ESTOPPED;
+    loop_wake(held->loop, held->conn);
+}
+
 static void on_worked(struct pool_task *task)
 {
     struct held_job *held = held_of(task);
@@ -198,10 +207,18 @@ static void on_worked(struct pool_task *task)
         return;
     }
     held->spent_ns += task->spent_ns;
-    held->state = HELD_WORKED;
     held->loop->stats.jobs_apart++;
-    held->loop->stats.jobs_timed_out += held->status == YN_ESTOPPED;
-    loop_wake(held->loop, held->conn);
+    take_back(held, held->status);
+}
+
+void jobs_visit(struct conn *conn)
+{
+    if (!jobs_are_apart(conn))
+        return;
+    struct held_job *held = first_of(conn);
+    if (pool_is_late(&held->task) &&
+        pool_withdraw(&conn->loop->server->pool, &held->task))
+        take_back(held, YN_ESTOPPED);
 }
 
 /* Hands the work to the pool, or does it if there is none. */
@@ -219,7 +236,7 @@ static void submit(struct held_job *held)
         return;
     }
     work_apart(&held->task);
-    held->state = HELD_WORKED;
+    take_back(held, held->status);
 }
 
 /* ---- starting ---- */

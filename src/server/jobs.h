@@ -41,6 +41,8 @@ struct yn_buf *jobs_out(struct conn *conn);
 bool jobs_start(struct cmd_call *call);
 /* Goes on with the jobs for about a chunk; frees those that are done. */
 void jobs_step(struct conn *conn);
+/* Now and then: ends a job that has waited for a thread beyond its time. */
+void jobs_visit(struct conn *conn);
 /* Gives up the jobs. */
 void jobs_drop(struct conn *conn);
 

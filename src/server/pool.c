@@ -29,15 +29,15 @@ static uint64_t mono_ns(void)
 
 /* ---- whether to go on ---- */
 
+bool pool_is_late(const struct pool_task *task)
+{
+    return task->deadline_ns != 0 && mono_ns() >= task->deadline_ns;
+}
+
 bool pool_is_stop_wanted(void *ctx)
 {
-    struct pool_task *task = ctx;
-    if (__atomic_load_n(&task->is_unwanted, __ATOMIC_RELAXED))
-        return true;
-    if (task->deadline_ns == 0 || mono_ns() < task->deadline_ns)
-        return false;
-    task->has_timed_out = true;
-    return true;
+    const struct pool_task *task = ctx;
+    return __atomic_load_n(&task->is_unwanted, __ATOMIC_RELAXED) || pool_is_late(task);
 }
 
 void pool_stop_task(struct pool_task *task)
@@ -68,7 +68,7 @@ static void perform(struct pool_task *task)
 static struct pool_task *next_task(struct pool *pool)
 {
     pool->n_idle++;
-    while (list_is_empty(&pool->queue) && !pool->stops)
+    while ((list_is_empty(&pool->queue) || pool->is_held) && !pool->stops)
         uv_cond_wait(&pool->wanted, &pool->mutex);
     pool->n_idle--;
     if (list_is_empty(&pool->queue))
@@ -213,7 +213,7 @@ bool pool_submit(struct pool *pool, struct pool_task *task)
         start_thread(pool);
     bool has_thread = pool->n_threads > 0 && !pool->stops;
     if (has_thread) {
-        task->is_unwanted = task->has_timed_out = false;
+        task->is_unwanted = false;
         task->is_queued = true;
         list_append(&pool->queue, &task->in_list);
         pool->n_waiting++;
@@ -221,6 +221,14 @@ bool pool_submit(struct pool *pool, struct pool_task *task)
     }
     uv_mutex_unlock(&pool->mutex);
     return has_thread;
+}
+
+void pool_hold(struct pool *pool, bool is_held)
+{
+    uv_mutex_lock(&pool->mutex);
+    pool->is_held = is_held;
+    uv_cond_broadcast(&pool->wanted);
+    uv_mutex_unlock(&pool->mutex);
 }
 
 bool pool_withdraw(struct pool *pool, struct pool_task *task)

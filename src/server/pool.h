@@ -32,10 +32,9 @@ struct pool_task {
 
     /* the pool's */
     struct link in_list;
-    bool is_queued;     /* under the pool's mutex */
-    bool is_unwanted;   /* atomic */
-    bool has_timed_out; /* for `done` to read: the deadline has ended it */
-    uint64_t spent_ns;  /* the same: what the work took */
+    bool is_queued;    /* under the pool's mutex */
+    bool is_unwanted;  /* atomic */
+    uint64_t spent_ns; /* for `done` to read: what the work took */
 };
 
 struct pool {
@@ -47,6 +46,7 @@ struct pool {
     struct link queue;
     size_t n_threads, n_idle, n_waiting;
     uint64_t n_done;
+    bool is_held;
     bool stops;
 };
 
@@ -73,6 +73,8 @@ void pool_port_close(struct pool_port *port);
 
 /* Returns false, nothing done, when there is no thread and none can be started. */
 bool pool_submit(struct pool *pool, struct pool_task *task);
+/* Lets no further task begin, for tests, until it is let go. */
+void pool_hold(struct pool *pool, bool is_held);
 /* Takes a task back whose work has not begun: `done` will not be called. Returns false
  * when it has begun. */
 bool pool_withdraw(struct pool *pool, struct pool_task *task);
@@ -80,5 +82,7 @@ bool pool_withdraw(struct pool *pool, struct pool_task *task);
 void pool_stop_task(struct pool_task *task);
 /* What a task's work asks whether to end (yn_stop). ctx: the task. */
 bool pool_is_stop_wanted(void *ctx);
+/* Whether the task's deadline has passed. */
+bool pool_is_late(const struct pool_task *task);
 
 #endif
