@@ -411,8 +411,9 @@ YN_API enum yn_status yn_search_plan(struct yn_search *search, const struct yn_v
                                      const struct yn_stop *stop);
 
 /* About how long planning will take, in nanoseconds, and at most how many results there
- * will be (NULL: not asked for), from the counts in the upper nodes of the tree. What is
- * above `enough_ns` is not told apart: it costs a microsecond at most. */
+ * will be (NULL: not asked for), from the counts in the upper nodes of the tree. It is
+ * only as good as it takes to compare it with enough_ns, and costs a microsecond or two
+ * at the most. */
 YN_API uint64_t yn_search_cost_ns(const struct yn_search *search,
                                   const struct yn_view *view, uint64_t enough_ns,
                                   size_t *out_n_results);

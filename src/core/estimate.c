@@ -83,7 +83,7 @@ static double count_covered(const struct yn_region *region, const struct yn_view
         .is_banded = region->shape.kind != YN_POLYGON && cover->lon_min == 0 &&
                      cover->lon_max >= YN_CELL_AXIS_MAX,
         .enough = enough,
-        .fine = enough / 16,
+        .fine = (enough < (double)view->count ? enough : (double)view->count) / 16,
     };
     if (view->root == NULL || view->root->level == 0)
         return (double)view->count;
