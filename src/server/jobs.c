@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "server/dispatch.h"
+#include "server/met_expired.h"
 #include "server/server.h"
 
 /* A transaction that has answered much already goes on with its jobs in such steps before
@@ -37,9 +38,11 @@ struct held_job {
     struct request_copy *request; /* its words, the first of them if it changes nothing */
     size_t argc;                  /* all of them */
     int n_apart;                  /* how often it has been worked out apart */
+    int64_t limit_ms;             /* search-timeout; 0: none */
     enum yn_status status;
     uint64_t spent_ns;
     struct pool_task task;
+    struct loop_note note; /* the pool's, that it is done */
 };
 
 static struct held_job *first_of(const struct conn *conn)
@@ -52,12 +55,6 @@ bool jobs_are_apart(const struct conn *conn)
     return jobs_are_pending(conn) && first_of(conn)->state == HELD_APART;
 }
 
-bool jobs_may_change_keys(const struct conn *conn)
-{
-    return jobs_are_pending(conn) && first_of(conn)->state == HELD_WORKED &&
-           first_of(conn)->job->changes_keys;
-}
-
 struct yn_buf *jobs_out(struct conn *conn)
 {
     if (!jobs_are_pending(conn))
@@ -67,44 +64,54 @@ struct yn_buf *jobs_out(struct conn *conn)
 
 /* ---- views ---- */
 
-/* To hold a job freezes a view, to free it closes it: the set's list of views changes. */
-static bool hold_view(struct cmd_job *job)
+/* Views of a set are frozen and freed by those who have the lock; by one at a time. */
+static void begin_with_views(struct loop *loop)
 {
-    return job->hold(job);
+    if (loop->locked != LOOP_EXCLUSIVE)
+        uv_mutex_lock(&loop->server->views_mutex);
 }
 
-static void free_job(struct cmd_job *job)
+static void end_with_views(struct loop *loop)
 {
-    if (job != NULL)
-        job->free(job);
+    if (loop->locked != LOOP_EXCLUSIVE)
+        uv_mutex_unlock(&loop->server->views_mutex);
+}
+
+static bool hold_job(struct loop *loop, struct cmd_job *job)
+{
+    begin_with_views(loop);
+    bool ok = job->hold(job);
+    end_with_views(loop);
+    return ok;
+}
+
+static void free_job(struct loop *loop, struct cmd_job *job)
+{
+    if (job == NULL)
+        return;
+    begin_with_views(loop);
+    job->free(job);
+    end_with_views(loop);
 }
 
 /* ---- how long it may take ---- */
 
-struct deadline {
-    struct loop *loop;
-    uint64_t at_ns;
-};
+#define MS_NS UINT64_C(1000000)
 
 static bool is_late(void *ctx)
 {
-    const struct deadline *deadline = ctx;
-    return loop_update_mono(deadline->loop) >= deadline->at_ns;
-}
-
-static int64_t timeout_ms(const struct loop *loop)
-{
-    return loop->server->config.search_timeout_ms;
+    const uint64_t *deadline_ns = ctx;
+    return uv_hrtime() >= *deadline_ns;
 }
 
 #define STOPPED_TEXT_MAX 128
 
-static const char *stopped_text(const struct loop *loop, char *text)
+static const char *stopped_text(int64_t limit_ms, char *text)
 {
     snprintf(text, STOPPED_TEXT_MAX,
              "TIMEOUT the command was ended: it took longer than 'search-timeout' allows "
              "(%lld ms)",
-             (long long)timeout_ms(loop));
+             (long long)limit_ms);
     return text;
 }
 
@@ -118,7 +125,7 @@ static struct held_job *hold(struct host *h, struct cmd_job *job)
     bool takes_arena = cmd_arena_is_used(loop->arena);
     struct cmd_arena *fresh = takes_arena ? cmd_arena_new() : NULL;
     struct held_job *held = malloc(sizeof *held);
-    if (held == NULL || (takes_arena && fresh == NULL) || !hold_view(job)) {
+    if (held == NULL || (takes_arena && fresh == NULL) || !hold_job(loop, job)) {
         free(held);
         cmd_arena_free(fresh);
         return NULL;
@@ -141,10 +148,11 @@ static struct held_job *hold(struct host *h, struct cmd_job *job)
     return held;
 }
 
+/* Under the lock. */
 static void held_free(struct held_job *held)
 {
     list_remove(&held->in_conn);
-    free_job(held->job);
+    free_job(held->loop, held->job);
     request_copy_free(held->request);
     cmd_arena_free(held->arena);
     yn_buf_clear(&held->after);
@@ -154,21 +162,24 @@ static void held_free(struct held_job *held)
 /* Gives up a job that a thread may be working on. */
 static void held_drop(struct held_job *held)
 {
-    if (held->state == HELD_APART &&
-        !pool_withdraw(&held->loop->server->pool, &held->task)) {
-        pool_stop_task(&held->task);
-        list_remove(&held->in_conn);
-        held->conn = NULL;
-    } else {
-        held_free(held);
+    if (held->state == HELD_APART) {
+        if (!pool_withdraw(&held->loop->server->pool, &held->task)) {
+            pool_stop_task(&held->task);
+            list_remove(&held->in_conn);
+            held->conn = NULL;
+            return;
+        }
+        loop_take_work(held->loop);
     }
+    held_free(held);
 }
 
 void jobs_drop(struct conn *conn)
 {
     while (jobs_are_pending(conn)) {
         struct held_job *held = first_of(conn);
-        conn->loop->stats.jobs_given_up += held->state != HELD_BEGUN;
+        if (held->state != HELD_BEGUN)
+            stats_add(&conn->loop->stats.jobs_given_up, 1);
         held_drop(held);
     }
     conn->jobs_bytes = 0;
@@ -195,20 +206,33 @@ static void take_back(struct held_job *held, enum yn_status status)
 {
     held->status = status;
     held->state = HELD_WORKED;
-    held->loop->stats.jobs_timed_out += status == YN_ESTOPPED;
+    if (status == YN_ESTOPPED)
+        stats_add(&held->loop->stats.jobs_timed_out, 1);
     loop_wake(held->loop, held->conn);
 }
 
-static void on_worked(struct pool_task *task)
+/* In the loop's thread, with no lock. */
+static void on_worked(struct loop *loop, struct loop_note *note)
+{
+    struct held_job *held = LIST_ITEM(note, struct held_job, note);
+    if (held->conn != NULL) {
+        held->spent_ns += held->task.spent_ns;
+        stats_add(&loop->stats.jobs_apart, 1);
+        take_back(held, held->status);
+    } else {
+        loop_lock(loop, LOOP_SHARED);
+        held_free(held);
+        loop_unlock(loop);
+    }
+    loop_take_work(loop);
+}
+
+/* In the pool's. */
+static void post_worked(struct pool_task *task)
 {
     struct held_job *held = held_of(task);
-    if (held->conn == NULL) {
-        held_free(held);
-        return;
-    }
-    held->spent_ns += task->spent_ns;
-    held->loop->stats.jobs_apart++;
-    take_back(held, held->status);
+    held->note.run = on_worked;
+    loop_post(held->loop, &held->note);
 }
 
 void jobs_visit(struct conn *conn)
@@ -217,24 +241,24 @@ void jobs_visit(struct conn *conn)
         return;
     struct held_job *held = first_of(conn);
     if (pool_is_late(&held->task) &&
-        pool_withdraw(&conn->loop->server->pool, &held->task))
+        pool_withdraw(&conn->loop->server->pool, &held->task)) {
         take_back(held, YN_ESTOPPED);
+        loop_take_work(conn->loop);
+    }
 }
 
 /* Hands the work to the pool, or does it if there is none. */
 static void submit(struct held_job *held)
 {
     struct loop *loop = held->loop;
-    int64_t limit_ms = timeout_ms(loop);
-    held->task = (struct pool_task){.work = work_apart, .done = on_worked};
-    held->task.port = &loop->pool_port;
-    if (limit_ms > 0)
-        held->task.deadline_ns =
-            loop_update_mono(loop) + (uint64_t)limit_ms * UINT64_C(1000000);
-    if (pool_submit(&loop->server->pool, &held->task)) {
-        held->state = HELD_APART;
+    held->task = (struct pool_task){.work = work_apart, .done = post_worked};
+    if (held->limit_ms > 0)
+        held->task.deadline_ns = uv_hrtime() + (uint64_t)held->limit_ms * MS_NS;
+    loop_leave_work(loop);
+    held->state = HELD_APART;
+    if (pool_submit(&loop->server->pool, &held->task))
         return;
-    }
+    loop_take_work(loop);
     work_apart(&held->task);
     take_back(held, held->status);
 }
@@ -247,7 +271,7 @@ static void run_to_end(struct cmd_job *job, struct host *h)
 {
     while (!job->step(job, h, JOBS_CHUNK) && !h->out->failed)
         continue;
-    free_job(job);
+    job->free(job);
 }
 
 /* Does the work at once and begins the reply. Returns the job to go on with, or NULL. */
@@ -255,15 +279,15 @@ static struct cmd_job *begin_here(struct cmd_call *call)
 {
     struct loop *loop = call->host->loop;
     char text[STOPPED_TEXT_MAX] = "";
-    struct deadline deadline = {.loop = loop};
-    struct yn_stop stop = {is_late, &deadline};
-    int64_t limit_ms = timeout_ms(loop);
+    uint64_t deadline_ns = 0;
+    struct yn_stop stop = {is_late, &deadline_ns};
+    int64_t limit_ms = loop->server->config.search_timeout_ms;
     if (limit_ms > 0) {
-        deadline.at_ns = loop->mono_ns + (uint64_t)limit_ms * 1000000;
-        stopped_text(loop, text);
+        deadline_ns = uv_hrtime() + (uint64_t)limit_ms * MS_NS;
+        stopped_text(limit_ms, text);
     }
-    loop->stats.jobs_timed_out +=
-        cmd_job_begin(call, limit_ms > 0 ? &stop : NULL, text) == YN_ESTOPPED;
+    if (cmd_job_begin(call, limit_ms > 0 ? &stop : NULL, text) == YN_ESTOPPED)
+        stats_add(&loop->stats.jobs_timed_out, 1);
     return call->job;
 }
 
@@ -271,7 +295,7 @@ static struct cmd_job *begin_here(struct cmd_call *call)
  * what follows has to see it. */
 static bool goes_apart(const struct host *h, const struct cmd_job *job)
 {
-    return job->is_long && h->n_apart < APART_MAX &&
+    return job->is_long && h->n_apart < APART_MAX && !h->is_again &&
            !(job->changes_keys && h->is_in_exec);
 }
 
@@ -293,6 +317,7 @@ static bool hold_long(struct cmd_call *call)
     held->request = request;
     held->argc = call->argc;
     held->n_apart = h->n_apart + 1;
+    held->limit_ms = h->loop->server->config.search_timeout_ms;
     if (first_of(h->conn) == held)
         submit(held);
     return true;
@@ -304,7 +329,7 @@ bool jobs_start(struct cmd_call *call)
     struct cmd_job *job = call->job;
     bool is_quiet = h->out == &h->loop->scrap; /* nobody wants the answer */
     if (is_quiet && !job->changes_keys) {
-        free_job(job);
+        job->free(job);
         return false;
     }
     if (job->work != NULL) {
@@ -315,15 +340,15 @@ bool jobs_start(struct cmd_call *call)
             return false;
     }
     if (is_quiet) {
-        free_job(job);
+        job->free(job);
         return false;
     }
     bool is_small =
         h->is_in_exec && (jobs_are_pending(h->conn) || h->out->len >= JOBS_CHUNK);
     if (job->step(job, h, is_small ? SMALL_CHUNK : JOBS_CHUNK))
-        free_job(job);
-    else if (hold(h, job) == NULL)
-        run_to_end(job, h);
+        job->free(job);
+    else if (h->is_again || hold(h, job) == NULL)
+        run_to_end(job, h); /* of another loop's connection, too */
     return false;
 }
 
@@ -333,42 +358,54 @@ bool jobs_start(struct cmd_call *call)
  * so is in no transaction. */
 static void run_again(struct held_job *held)
 {
-    struct conn *conn = held->conn;
+    struct loop *loop = held->loop;
     list_remove(&held->in_conn);
-    conn->loop->stats.jobs_run_again++;
-    stats_command_of(&conn->loop->stats, held->request->spec)->time_ns += held->spent_ns;
-    held->job = NULL;
-    dispatch_long_again(conn, held->request, held->is_quiet, held->n_apart);
+    stats_add(&loop->stats.jobs_run_again, 1);
+    stats_command_of(&loop->stats, held->request->spec)->time_ns += held->spent_ns;
+    dispatch_long_again(held->conn, held->request, held->is_quiet, held->n_apart);
     held_free(held);
 }
 
-/* Begins the reply of a job that has been worked out. Returns false when it is freed:
- * that was all, or it begins anew. */
-static bool begin_worked(struct held_job *held, struct host *h)
+/* Begins the reply of a job that has been worked out. Returns false when it is freed: it
+ * begins anew. The lock is held as the job needs it. */
+static bool begin_worked(struct held_job *held)
 {
     struct loop *loop = held->loop;
+    struct conn *conn = held->conn;
     char text[STOPPED_TEXT_MAX];
+    struct host host =
+        host_server_begin(loop, conn, held->is_quiet ? &loop->scrap : &conn->out);
     struct cmd_call call = {.spec = held->request->spec,
-                            .host = h,
+                            .host = &host,
                             .arena = loop->arena,
                             .argc = held->request->argc,
                             .argv = held->request->argv,
                             .job = held->job};
-    struct conn *conn = held->conn;
-    held->job = NULL; /* to be freed by its call */
+    host.resp = held->resp;
+    host.is_fixed17 = held->is_fixed17;
     conn->is_running = true;
+    begin_with_views(loop);
     bool is_answered =
-        cmd_job_begin_worked(&call, held->status, stopped_text(loop, text));
+        cmd_job_begin_worked(&call, held->status, stopped_text(held->limit_ms, text));
+    end_with_views(loop);
     conn->is_running = false;
     held->job = call.job;
     held->state = HELD_BEGUN;
     if (is_answered)
         dispatch_count_long(&call, held->argc, held->spent_ns);
+    if (held->is_quiet) {
+        free_job(loop, held->job);
+        held->job = NULL;
+        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+    }
+    cmd_arena_reset(loop->arena);
+    if (!is_answered)
+        run_again(held);
     return is_answered;
 }
 
-/* Makes the first job ready to be stepped. Returns false when it is not yet. */
-static bool make_ready(struct held_job *held, struct host *h)
+/* Makes the first job ready to be stepped. Returns false when it is not, or not yet. */
+static bool make_ready(struct held_job *held)
 {
     struct loop *loop = held->loop;
     if (held->state == HELD_LONG)
@@ -377,30 +414,25 @@ static bool make_ready(struct held_job *held, struct host *h)
         return false;
     if (held->state == HELD_BEGUN)
         return true;
-    if (held->is_quiet)
-        h->out = &loop->scrap;
-    bool is_answered = begin_worked(held, h);
-    if (held->is_quiet) {
-        free_job(held->job);
-        held->job = NULL;
-        yn_buf_reset(&loop->scrap, JOBS_CHUNK);
-        h->out = &held->conn->out;
-    }
-    cmd_arena_reset(loop->arena);
-    if (!is_answered)
-        run_again(held);
-    return is_answered;
+    loop_lock(loop, held->job->changes_keys ? LOOP_EXCLUSIVE : LOOP_SHARED);
+    bool is_ready = begin_worked(held);
+    dispatch_end_long(loop);
+    loop_unlock(loop);
+    met_expired_remove(loop);
+    return is_ready;
 }
 
 void jobs_step(struct conn *conn)
 {
-    struct host host = host_server_begin(conn, &conn->out);
+    struct loop *loop = conn->loop;
+    /* no lock: a step looks at nothing but its job */
+    struct host host = {.loop = loop, .conn = conn, .db = conn->db, .out = &conn->out};
+    host.now_ms = loop_now_ms(loop);
     while (jobs_are_pending(conn) && conn->out.len < JOBS_CHUNK && !conn->out.failed) {
         struct held_job *held = first_of(conn);
         host.resp = held->resp;
         host.is_fixed17 = held->is_fixed17;
-        host.n_errors = 0;
-        if (!make_ready(held, &host))
+        if (!make_ready(held))
             return;
         if (held->job != NULL &&
             !held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
@@ -408,6 +440,8 @@ void jobs_step(struct conn *conn)
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
         conn->jobs_bytes -= held->after.len + held->n_bytes;
+        loop_lock(loop, LOOP_SHARED);
         held_free(held);
+        loop_unlock(loop);
     }
 }

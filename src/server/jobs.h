@@ -28,9 +28,6 @@ static inline bool jobs_are_pending(const struct conn *conn)
 /* Whether the first job waits for a thread of the pool: there is nothing to be done for
  * the connection before that has woken it. */
 bool jobs_are_apart(const struct conn *conn);
-/* Whether the next step of the jobs may change keys. */
-bool jobs_may_change_keys(const struct conn *conn);
-
 /* Where the next reply has to go: the output, or behind the last job. Who appends there
  * adds the bytes to conn->jobs_bytes in the second case. */
 struct yn_buf *jobs_out(struct conn *conn);

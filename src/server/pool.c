@@ -1,5 +1,5 @@
 /*
- * A queue, threads that take from it, and a list for each loop that they give back to.
+ * A queue, and threads that take from it.
  *
  * First come, first served: a task that is small for the pool waits behind large ones as
  * long as all threads are busy. A connection has one task here at a time, so that the
@@ -47,21 +47,12 @@ void pool_stop_task(struct pool_task *task)
 
 /* ---- the threads ---- */
 
-static void give_back(struct pool_task *task)
-{
-    struct pool_port *port = task->port;
-    uv_mutex_lock(&port->mutex);
-    list_append(&port->done, &task->in_list);
-    uv_async_send(&port->async); /* under the mutex: the port is there as long */
-    uv_mutex_unlock(&port->mutex);
-}
-
 static void perform(struct pool_task *task)
 {
     uint64_t began_ns = mono_ns();
     task->work(task);
     task->spent_ns = mono_ns() - began_ns;
-    give_back(task);
+    task->done(task);
 }
 
 /* The next task, or NULL: the thread is to end. The mutex is held. */
@@ -119,7 +110,7 @@ bool pool_init(struct pool *pool, size_t n_threads)
     return false;
 }
 
-void pool_stop(struct pool *pool)
+void pool_clear(struct pool *pool)
 {
     uv_mutex_lock(&pool->mutex);
     pool->stops = true;
@@ -127,11 +118,6 @@ void pool_stop(struct pool *pool)
     uv_mutex_unlock(&pool->mutex);
     for (size_t i = 0; i < pool->n_threads; i++)
         uv_thread_join(&pool->threads[i]);
-    pool->n_threads = 0;
-}
-
-void pool_clear(struct pool *pool)
-{
     free(pool->threads);
     uv_cond_destroy(&pool->wanted);
     uv_mutex_destroy(&pool->mutex);
@@ -149,53 +135,6 @@ struct pool_figures pool_figures(const struct pool *pool)
     return figures;
 }
 
-/* ---- ports ---- */
-
-static void on_async(uv_async_t *async)
-{
-    pool_port_poll(async->data);
-}
-
-bool pool_port_init(struct pool_port *port, uv_loop_t *uv)
-{
-    list_init(&port->done);
-    if (uv_mutex_init(&port->mutex) != 0)
-        return false;
-    if (uv_async_init(uv, &port->async, on_async) != 0) {
-        uv_mutex_destroy(&port->mutex);
-        return false;
-    }
-    port->async.data = port;
-    return true;
-}
-
-void pool_port_poll(struct pool_port *port)
-{
-    struct link done;
-    uv_mutex_lock(&port->mutex);
-    list_move_all(&port->done, &done);
-    uv_mutex_unlock(&port->mutex);
-    while (!list_is_empty(&done)) {
-        struct pool_task *task = LIST_ITEM(done.next, struct pool_task, in_list);
-        list_remove(&task->in_list);
-        task->done(task);
-    }
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct pool_port *port = handle->data;
-    uv_mutex_destroy(&port->mutex);
-}
-
-void pool_port_close(struct pool_port *port)
-{
-    if (uv_is_closing((uv_handle_t *)&port->async))
-        return;
-    pool_port_poll(port);
-    uv_close((uv_handle_t *)&port->async, on_closed);
-}
-
 /* ---- tasks ---- */
 
 /* The mutex is held. */
@@ -209,9 +148,9 @@ static void start_thread(struct pool *pool)
 bool pool_submit(struct pool *pool, struct pool_task *task)
 {
     uv_mutex_lock(&pool->mutex);
-    if (pool->n_idle <= pool->n_waiting && !pool->stops)
+    if (pool->n_idle <= pool->n_waiting)
         start_thread(pool);
-    bool has_thread = pool->n_threads > 0 && !pool->stops;
+    bool has_thread = pool->n_threads > 0;
     if (has_thread) {
         task->is_unwanted = false;
         task->is_queued = true;

@@ -4,10 +4,9 @@
  *
  * A task is the owner's until it is submitted, and again when `done` is called. Tasks
  * begin in the order in which they come. The work of a task must touch nothing that
- * another thread may write, and asks (pool_stop) whether it is still wanted.
+ * another thread may write, and asks (pool_is_stop_wanted) whether to go on.
  *
- * Thread: submit, withdraw, stop_task and `done` belong to the thread of the port's loop;
- * the figures may be read by any thread.
+ * Thread: any, but a task is submitted, withdrawn and told to stop by one thread.
  */
 #ifndef POOL_H
 #define POOL_H
@@ -17,18 +16,10 @@
 #include "server/list.h"
 #include "yonder.h"
 
-/* Where tasks come back to: one for each loop. */
-struct pool_port {
-    uv_async_t async;
-    uv_mutex_t mutex;
-    struct link done; /* under the mutex */
-};
-
 struct pool_task {
     void (*work)(struct pool_task *task); /* in a thread of the pool */
-    void (*done)(struct pool_task *task); /* in the loop's thread */
-    struct pool_port *port;
-    uint64_t deadline_ns; /* of the monotonic clock; 0: none */
+    void (*done)(struct pool_task *task); /* there, too; the task may be gone then */
+    uint64_t deadline_ns;                 /* of the monotonic clock; 0: none */
 
     /* the pool's */
     struct link in_list;
@@ -65,12 +56,6 @@ void pool_stop(struct pool *pool);
 void pool_clear(struct pool *pool);
 struct pool_figures pool_figures(const struct pool *pool);
 
-bool pool_port_init(struct pool_port *port, uv_loop_t *uv);
-/* Calls `done` for what has come back. */
-void pool_port_poll(struct pool_port *port);
-/* When the pool has stopped: polls once more and closes the handle. */
-void pool_port_close(struct pool_port *port);
-
 /* Returns false, nothing done, when there is no thread and none can be started. */
 bool pool_submit(struct pool *pool, struct pool_task *task);
 /* Lets no further task begin, for tests, until it is let go. */
@@ -78,7 +63,7 @@ void pool_hold(struct pool *pool, bool is_held);
 /* Takes a task back whose work has not begun: `done` will not be called. Returns false
  * when it has begun. */
 bool pool_withdraw(struct pool *pool, struct pool_task *task);
-/* Tells the work to end; `done` will be called as ever. */
+/* Tells the work to end; `done` is called as ever. */
 void pool_stop_task(struct pool_task *task);
 /* What a task's work asks whether to end (yn_stop). ctx: the task. */
 bool pool_is_stop_wanted(void *ctx);

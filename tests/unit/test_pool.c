@@ -1,7 +1,6 @@
 /*
- * The pool of threads: every task is done once, in order, and comes back to its loop;
- * tasks can be taken back, and told to end.
- * link: server
+ * The pool of threads: every task is done once, in order; tasks can be taken back, and
+ * told to end. link: server
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,11 +24,11 @@ struct item {
 };
 
 static struct {
-    uv_loop_t uv;
     struct pool pool;
-    struct pool_port port;
     struct item items[N];
-    size_t n_done;
+    uv_mutex_t mutex;
+    uv_cond_t changed;
+    size_t n_done;   /* under the mutex */
     size_t order[N]; /* in which one thread took them */
     size_t n_worked;
 } t;
@@ -48,36 +47,38 @@ static void work(struct pool_task *task)
 static void done(struct pool_task *task)
 {
     struct item *item = LIST_ITEM(task, struct item, task);
+    uv_mutex_lock(&t.mutex);
     item->n_done++;
     t.n_done++;
+    uv_cond_signal(&t.changed);
+    uv_mutex_unlock(&t.mutex);
 }
 
 static void begin(size_t n_threads)
 {
     memset(&t, 0, sizeof t);
-    assert_int_equal(uv_loop_init(&t.uv), 0);
+    assert_int_equal(uv_mutex_init(&t.mutex), 0);
+    assert_int_equal(uv_cond_init(&t.changed), 0);
     assert_true(pool_init(&t.pool, n_threads));
-    assert_true(pool_port_init(&t.port, &t.uv));
     for (size_t i = 0; i < N; i++) {
         t.items[i].number = i;
-        t.items[i].task = (struct pool_task){.work = work, .done = done, .port = &t.port};
+        t.items[i].task = (struct pool_task){.work = work, .done = done};
     }
 }
 
 static void end(void)
 {
-    pool_stop(&t.pool);
-    pool_stop(&t.pool);
-    pool_port_close(&t.port);
-    uv_run(&t.uv, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&t.uv), 0);
     pool_clear(&t.pool);
+    uv_cond_destroy(&t.changed);
+    uv_mutex_destroy(&t.mutex);
 }
 
-static void run_until(size_t n_done)
+static void wait_until(size_t n_done)
 {
+    uv_mutex_lock(&t.mutex);
     while (t.n_done < n_done)
-        uv_run(&t.uv, UV_RUN_ONCE);
+        uv_cond_wait(&t.changed, &t.mutex);
+    uv_mutex_unlock(&t.mutex);
 }
 
 static void submit(size_t i)
@@ -92,7 +93,7 @@ static void test_each_task_once(void **state)
         begin(n_threads);
         for (size_t i = 0; i < N; i++)
             submit(i);
-        run_until(N);
+        wait_until(N);
         for (size_t i = 0; i < N; i++) {
             assert_int_equal(t.items[i].n_worked, 1);
             assert_int_equal(t.items[i].n_done, 1);
@@ -114,7 +115,7 @@ static void test_again_and_again(void **state)
     assert_int_equal(pool_figures(&t.pool).n_threads, 0);
     for (size_t i = 0; i < N; i++) {
         submit(i);
-        run_until(i + 1);
+        wait_until(i + 1);
     }
     assert_true(pool_figures(&t.pool).n_threads >= 1);
     end();
@@ -133,7 +134,7 @@ static void test_taking_back(void **state)
         assert_true(pool_withdraw(&t.pool, &t.items[i].task));
     assert_false(pool_withdraw(&t.pool, &t.items[0].task));
     pool_hold(&t.pool, false);
-    run_until(N / 2);
+    wait_until(N / 2);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(t.items[i].n_worked, i % 2);
         assert_int_equal(t.items[i].n_done, i % 2);
@@ -159,11 +160,11 @@ static void test_telling_to_end(void **state)
     assert_false(pool_withdraw(&t.pool, &t.items[0].task));
     pool_stop_task(&t.items[0].task);
     pool_stop_task(&t.items[1].task);
-    run_until(2);
+    wait_until(2);
     assert_true(t.items[0].was_stopped && t.items[1].was_stopped);
     t.items[0].waits = false; /* the same task again */
     submit(0);
-    run_until(3);
+    wait_until(3);
     assert_false(t.items[0].was_stopped);
     end();
 }
@@ -177,15 +178,15 @@ static void test_deadline(void **state)
     t.items[1].task.deadline_ns = uv_hrtime() + UINT64_C(3600000000000);
     submit(0);
     submit(1);
-    run_until(2);
+    wait_until(2);
     assert_true(t.items[0].was_stopped);
     assert_true(pool_is_late(&t.items[0].task));
     assert_false(t.items[1].was_stopped);
     end();
 }
 
-/* What is still worked on when the pool stops comes back with the port's last poll. */
-static void test_stop_while_it_works(void **state)
+/* Clearing the pool waits for what is still worked on. */
+static void test_clear_while_it_works(void **state)
 {
     (void)state;
     begin(2);
@@ -203,9 +204,12 @@ static void test_stop_while_it_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_task_once), cmocka_unit_test(test_again_and_again),
-        cmocka_unit_test(test_taking_back),    cmocka_unit_test(test_telling_to_end),
-        cmocka_unit_test(test_deadline),       cmocka_unit_test(test_stop_while_it_works),
+        cmocka_unit_test(test_each_task_once),
+        cmocka_unit_test(test_again_and_again),
+        cmocka_unit_test(test_taking_back),
+        cmocka_unit_test(test_telling_to_end),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_clear_while_it_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
