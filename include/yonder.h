@@ -8,9 +8,14 @@
  * Units: degrees and metres everywhere. Longitude comes first, -180..180;
  * latitude is -85.05112878..85.05112878 (the square Mercator world).
  *
- * Threads: a set may be used by one thread at a time, or read by many while
- * nobody changes it. A frozen view may be read by any thread at any time. A search
- * takes its memory from the set's allocator in the thread that makes it.
+ * Threads: a set may be read by many threads while nobody changes it; functions that
+ * take it as const do no more than read. Who changes it must be alone with it. A frozen
+ * view may be read by any thread at any time, with no lock, whatever becomes of its set.
+ * In between lie yn_zset_freeze and yn_view_free: they disturb no reader, but must not
+ * run beside a change of the set or beside each other. With a reader-writer lock around
+ * the set: share it to read, take it exclusively to change, share it and hold a mutex to
+ * make and free views. Searches are their caller's own; they take and give memory through
+ * the set's allocator in the thread that makes, asks and frees them.
  *
  * Ownership: every *_new, *_freeze and *_decode has one *_free; free(NULL) is
  * fine. Bytes handed out (struct yn_bytes) are borrowed: valid until the next
@@ -137,7 +142,8 @@ YN_API void yn_zset_free(struct yn_zset *set);
 
 YN_API size_t yn_zset_count(const struct yn_zset *set);
 
-/* Bytes taken from the allocator by this set, frozen copies included, searches not. */
+/* Bytes taken from the allocator by this set, frozen copies included, searches not. May
+ * be asked while views are made and freed. */
 YN_API size_t yn_zset_memory(const struct yn_zset *set);
 
 enum yn_change { YN_UNCHANGED, YN_ADDED, YN_UPDATED };
@@ -224,11 +230,12 @@ YN_API const char *yn_zset_check(const struct yn_zset *set);
 YN_API const struct yn_view *yn_zset_view(const struct yn_zset *set);
 
 /* Freezes the set in O(1). *out_view shows the set as it is now, whatever is
- * changed later, and may be read from any thread. Returns YN_OK or YN_ENOMEM. */
+ * changed later, and may be read from any thread. See "Threads" above for where this and
+ * yn_view_free may be called. Returns YN_OK or YN_ENOMEM. */
 YN_API enum yn_status yn_zset_freeze(struct yn_zset *set, struct yn_view **out_view);
 
-/* Frees a frozen view. Call it where the set may be changed (it frees what only
- * this view still needed). */
+/* Frees a frozen view, what only it still needed, and with the last one a set that was
+ * freed before. */
 YN_API void yn_view_free(struct yn_view *view);
 
 YN_API size_t yn_view_count(const struct yn_view *view);

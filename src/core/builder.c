@@ -206,9 +206,14 @@ enum yn_status yn_builder_add_leaf(struct yn_builder *builder, const struct yn_l
     struct yn_leaf *copy = yn_mem_take(&tree->mem, leaf->head.cap);
     if (copy == NULL)
         return YN_ENOMEM;
-    memcpy(copy, leaf, yn_leaf_used(leaf));
-    copy->head.birth = tree->epoch;
-    copy->head.retired_next = NULL;
+    /* without the head: another thread may be retiring the leaf that a view shows */
+    copy->head = (struct yn_node){.birth = tree->epoch,
+                                  .level = leaf->head.level,
+                                  .format = leaf->head.format,
+                                  .n = leaf->head.n,
+                                  .cap = leaf->head.cap};
+    memcpy((char *)copy + sizeof copy->head, (const char *)leaf + sizeof leaf->head,
+           yn_leaf_used(leaf) - sizeof leaf->head);
     if (!copy_long_members(tree, copy)) {
         yn_mem_give(&tree->mem, copy, copy->head.cap);
         return YN_ENOMEM;

@@ -37,7 +37,9 @@ static const struct yn_kernel *choose(void)
 
 const struct yn_kernel *yn_kernel(void)
 {
-    static const struct yn_kernel *chosen; /* a race only makes the same choice twice */
+    /* chosen once by whoever asks first; a race only makes the same choice twice, of
+     * constants, so that no order of memory is needed */
+    static const struct yn_kernel *chosen;
     const struct yn_kernel *kernel = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
     if (kernel == NULL) {
         kernel = choose();

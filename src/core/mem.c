@@ -31,11 +31,17 @@ void yn_mem_init(struct yn_mem *mem, const struct yn_options *options)
     mem->used = 0;
 }
 
+/* One thread at a time takes and gives, so that this need not be one step. */
+static void set_used(struct yn_mem *mem, size_t used)
+{
+    __atomic_store_n(&mem->used, used, __ATOMIC_RELAXED);
+}
+
 void *yn_mem_take(struct yn_mem *mem, size_t size)
 {
     void *block = mem->hook->alloc(mem->hook->ctx, size);
     if (block != NULL)
-        mem->used += size;
+        set_used(mem, mem->used + size);
     return block;
 }
 
@@ -43,7 +49,7 @@ void yn_mem_give(struct yn_mem *mem, void *block, size_t size)
 {
     if (block == NULL)
         return;
-    mem->used -= size;
+    set_used(mem, mem->used - size);
     mem->hook->free(mem->hook->ctx, block, size);
 }
 

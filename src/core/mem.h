@@ -11,13 +11,20 @@
 
 struct yn_mem {
     const struct yn_allocator *hook;
-    size_t used; /* bytes taken and not given back */
+    size_t used; /* bytes taken and not given back; see yn_mem_used */
 };
 
 /* options may be NULL: malloc and free. */
 void yn_mem_init(struct yn_mem *mem, const struct yn_options *options);
 void *yn_mem_take(struct yn_mem *mem, size_t size); /* NULL: out of memory */
 void yn_mem_give(struct yn_mem *mem, void *block, size_t size);
+
+/* Bytes taken and not given back. May be asked while another thread takes and gives:
+ * views are made and freed beside readers. */
+static inline size_t yn_mem_used(const struct yn_mem *mem)
+{
+    return __atomic_load_n(&mem->used, __ATOMIC_RELAXED);
+}
 
 /* A growing array of fixed-size elements outside any count. Doubles its capacity; returns
  * false, array unchanged, when memory is out. */

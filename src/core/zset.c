@@ -94,7 +94,7 @@ bool yn_zset_is_viewed(const struct yn_zset *set)
 
 size_t yn_zset_memory(const struct yn_zset *set)
 {
-    return set->tree.mem.used;
+    return yn_mem_used(&set->tree.mem);
 }
 
 /* ---- look-up ---- */

@@ -50,8 +50,10 @@ static void note(struct conn *conn, enum acl_reason reason, bool in_multi,
         .object = object,
         .user = user,
         .client = {client.data, client.len > 0 ? client.len - 1 : 0}};
-    acl_log_add(&server->acl_log, &entry, loop_now_ms(conn->loop),
+    uv_mutex_lock(&server->notes_mutex);
+    acl_log_add(&server->acl_log, &entry, loop_now_ms(loop_current()),
                 (size_t)server->config.acllog_max_len);
+    uv_mutex_unlock(&server->notes_mutex);
     yn_buf_clear(&client);
 }
 
@@ -59,7 +61,7 @@ static void note(struct conn *conn, enum acl_reason reason, bool in_multi,
 static enum acl_reason check(struct conn *conn, const struct cmd_call *call,
                              bool in_multi)
 {
-    struct stats *stats = &conn->loop->stats;
+    struct stats *stats = &loop_current()->stats;
     struct acl_denial denial;
     if (acl_check(conn->user, call->spec, call->argc, call->argv, call->arena, &denial))
         return ACL_OK;
@@ -140,12 +142,12 @@ static void close_one(struct cmd_call *call, struct conn *conn)
     if (conn == call->host->conn)
         call->wish = CMD_WISH_CLOSE;
     else
-        conn_close(conn);
+        conn_expel(conn);
 }
 
 void acl_conns_refresh(struct server *server)
 {
-    struct link *conns = &server->loop.conns;
+    struct link *conns = &server->conns;
     for (struct link *l = conns->next; l != conns; l = l->next)
         refresh(LIST_ITEM(l, struct conn, in_conns));
 }
@@ -178,10 +180,10 @@ void acl_conns_user_changed(struct cmd_call *call, const struct acl_user *before
                             const struct acl_user *user)
 {
     struct server *server = call->host->loop->server;
-    struct link *conns = &server->loop.conns;
+    struct link *conns = &server->conns;
     for (struct link *l = conns->next; l != conns && before != NULL; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state == CONN_OPEN && conn->user == user &&
+        if (conn_is_live(conn) && conn->user == user &&
             !keeps_subscriptions(conn, before, user))
             close_one(call, conn);
     }
@@ -190,7 +192,7 @@ void acl_conns_user_changed(struct cmd_call *call, const struct acl_user *before
 
 void acl_conns_drop_user(struct cmd_call *call, struct acl_user *user)
 {
-    struct link *conns = &call->host->loop->conns;
+    struct link *conns = &call->host->loop->server->conns;
     for (struct link *l = conns->next; l != conns; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
         if (conn->user == user)
@@ -203,7 +205,7 @@ void acl_conns_replace(struct cmd_call *call, struct acl *users)
 {
     struct server *server = call->host->loop->server;
     struct acl before = server->acl;
-    struct link *conns = &server->loop.conns;
+    struct link *conns = &server->conns;
     server->acl = *users;
     for (struct link *l = conns->next; l != conns; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct conn, in_conns);

@@ -103,8 +103,18 @@ static void turn_to(struct batch *batch, struct gathered *gathered, struct yn_by
     gathered->set = value.type == HOST_ZSET ? value.zset : NULL;
 }
 
-void batch_look_ahead(struct batch *batch, const char *data,
-                      const struct keyspace *keyspace, int64_t now_ms)
+void batch_resolve(struct batch *batch, const char *data)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        batch->argv[i] = yn_request_argv(&batch->request[i], data);
+        batch->ahead[i].set = NULL;
+        batch->spec[i] = batch->request[i].argc > 0 ? cmd_find(batch->argv[i][0]) : NULL;
+        data += batch->request[i].used;
+    }
+}
+
+void batch_look_ahead(struct batch *batch, const struct keyspace *keyspace,
+                      int64_t now_ms)
 {
     struct gathered gathered; /* large: members are set when they are gathered */
     gathered.key = (struct yn_bytes){NULL, 0};
@@ -112,14 +122,9 @@ void batch_look_ahead(struct batch *batch, const char *data,
     gathered.first = gathered.n = 0;
     batch->has_scores = false;
     for (size_t i = 0; i < batch->n; i++) {
-        size_t argc = batch->request[i].argc;
-        const struct yn_bytes *argv = yn_request_argv(&batch->request[i], data);
-        data += batch->request[i].used;
-        batch->argv[i] = argv;
-        batch->ahead[i].set = NULL;
-        batch->spec[i] = argc > 0 ? cmd_find(argv[0]) : NULL;
+        const struct yn_bytes *argv = batch->argv[i];
         const struct cmd_spec *spec = batch->spec[i];
-        size_t n = members_of(spec, argc);
+        size_t n = members_of(spec, batch->request[i].argc);
         if (n == 0 || (batch->n == 1 && n == 1))
             continue;
         turn_to(batch, &gathered, argv[1], keyspace, now_ms);

@@ -22,7 +22,7 @@ struct batch {
     struct yn_request request[BATCH_MAX];
     const struct cmd_spec *spec[BATCH_MAX]; /* as far as known; for cmd_call.spec */
     struct cmd_ahead ahead[BATCH_MAX];      /* for cmd_call.ahead */
-    const struct yn_bytes *argv[BATCH_MAX]; /* their arguments, once looked ahead */
+    const struct yn_bytes *argv[BATCH_MAX]; /* their arguments, once resolved */
     double scores[BATCH_MEMBERS_MAX];
     bool has_scores; /* `ahead` tells of some */
     size_t n;
@@ -46,11 +46,13 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
 /* Forgets the requests. */
 void batch_drop(struct batch *batch);
 
-/* Looks up ahead what the requests name: their arguments, commands, and members of sets.
- * data: as for batch_parse; it must stay where it is. */
+/* Finds the arguments and the commands of the requests. data: as for batch_parse; it must
+ * stay where it is. */
+void batch_resolve(struct batch *batch, const char *data);
+/* Looks up ahead the members of sets that the requests name; under the server's lock. */
 struct keyspace;
-void batch_look_ahead(struct batch *batch, const char *data,
-                      const struct keyspace *keyspace, int64_t now_ms);
+void batch_look_ahead(struct batch *batch, const struct keyspace *keyspace,
+                      int64_t now_ms);
 /* Forgets the scores. */
 void batch_forget_scores(struct batch *batch);
 /* To be called when sets may have changed. */

@@ -1,5 +1,6 @@
 #include "server/blob.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +8,13 @@
 /* Smaller blocks are malloc's to keep. */
 #define KEPT_LEN_MIN ((size_t)1024 * 1024)
 
+/* The block of a value that is gone, for the next large one. */
 static struct {
+    pthread_mutex_t mutex;
     char *block; /* NULL: none */
     size_t len;
     bool is_old; /* blob_trim has seen it */
-} kept;
+} kept = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 struct host_blob *blob_new(struct yn_bytes bytes)
 {
@@ -90,39 +93,54 @@ struct host_blob *blob_grow(struct host_blob *blob, size_t len)
 
 void host_blob_hold(struct host_blob *blob)
 {
-    blob->n_holders++;
+    atomic_fetch_add_explicit(&blob->n_holders, 1, memory_order_relaxed);
+}
+
+/* Takes the block in place of what is kept. */
+static void keep(char *block, size_t len)
+{
+    pthread_mutex_lock(&kept.mutex);
+    char *old = kept.block;
+    kept.block = block;
+    kept.len = len;
+    kept.is_old = false;
+    pthread_mutex_unlock(&kept.mutex);
+    free(old);
 }
 
 void host_blob_drop(struct host_blob *blob)
 {
-    if (--blob->n_holders > 0)
+    if (atomic_fetch_sub_explicit(&blob->n_holders, 1, memory_order_acq_rel) > 1)
         return;
-    if (blob->block_len >= KEPT_LEN_MIN) {
-        free(kept.block);
-        kept.block = blob->block;
-        kept.len = blob->block_len;
-        kept.is_old = false;
-    } else {
+    if (blob->block_len >= KEPT_LEN_MIN)
+        keep(blob->block, blob->block_len);
+    else
         free(blob->block);
-    }
     free(blob);
 }
 
 char *blob_reuse(size_t len, size_t *out_len)
 {
-    char *block = kept.block;
-    if (block == NULL || kept.len < len || kept.len - len > len / 16)
-        return NULL;
-    kept.block = NULL;
-    *out_len = kept.len;
+    char *block = NULL;
+    pthread_mutex_lock(&kept.mutex);
+    if (kept.block != NULL && kept.len >= len && kept.len - len <= len / 16) {
+        block = kept.block;
+        *out_len = kept.len;
+        kept.block = NULL;
+    }
+    pthread_mutex_unlock(&kept.mutex);
     return block;
 }
 
 void blob_trim(bool at_once)
 {
+    char *old = NULL;
+    pthread_mutex_lock(&kept.mutex);
     if (kept.is_old || at_once) {
-        free(kept.block);
+        old = kept.block;
         kept.block = NULL;
     }
     kept.is_old = true;
+    pthread_mutex_unlock(&kept.mutex);
+    free(old);
 }

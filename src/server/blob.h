@@ -14,13 +14,15 @@
 #ifndef BLOB_H
 #define BLOB_H
 
+#include <stdatomic.h>
+
 #include "cmd/host.h"
 
 /* Strings from here on are blobs. */
 #define BLOB_LEN_MIN ((size_t)64 * 1024)
 
 struct host_blob {
-    size_t n_holders;
+    atomic_size_t n_holders;
     struct yn_bytes bytes;
     char *block; /* malloc'ed, has the bytes in it; NULL: they follow */
     size_t block_len;

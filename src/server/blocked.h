@@ -8,6 +8,8 @@
 #ifndef BLOCKED_H
 #define BLOCKED_H
 
+#include <stdatomic.h>
+
 #include "server/due.h"
 #include "server/interest.h"
 
@@ -20,7 +22,7 @@ struct blocked {
 
 /* One client's side; embed it. */
 struct blocked_client {
-    bool is_waiting;
+    atomic_bool is_waiting; /* looked at without the lock, too */
     bool has_deadline;
     size_t deadline_slot;
     struct link places;           /* where it waits */

@@ -22,12 +22,16 @@ static int64_t mono_ms(struct loop *loop)
 }
 
 /* Sets the timer to the next deadline. It may ring for one that is not there any more. */
-static void set_timer(struct server *server)
+void blocking_set_timer(struct server *server)
 {
     int64_t at_ms = blocked_next_deadline_ms(&server->blocked);
-    int64_t now_ms = mono_ms(&server->loop);
     if (at_ms == server->wait_timer_ms)
         return;
+    if (loop_current() != &server->loops[0]) {
+        server_poke(server);
+        return;
+    }
+    int64_t now_ms = mono_ms(&server->loops[0]);
     server->wait_timer_ms = at_ms;
     if (at_ms == INT64_MAX)
         uv_timer_stop(&server->wait_timer);
@@ -39,18 +43,21 @@ static void set_timer(struct server *server)
 static void on_timer(uv_timer_t *timer)
 {
     struct server *server = timer->data;
+    struct loop *loop = &server->loops[0];
     struct blocked_client *client;
-    int64_t now_ms = mono_ms(&server->loop);
+    loop_lock(loop, LOOP_EXCLUSIVE);
+    int64_t now_ms = mono_ms(loop);
     while ((client = blocked_due(&server->blocked, now_ms)) != NULL)
         blocking_end(conn_of(client), false);
     server->wait_timer_ms = INT64_MAX;
-    set_timer(server);
+    blocking_set_timer(server);
+    loop_unlock(loop);
 }
 
 void blocking_init(struct server *server)
 {
     blocked_init(&server->blocked, server->hash_seed);
-    uv_timer_init(&server->loop.uv, &server->wait_timer);
+    uv_timer_init(&server->loops[0].uv, &server->wait_timer);
     server->wait_timer.data = server;
     server->wait_timer_ms = INT64_MAX;
 }
@@ -88,7 +95,7 @@ bool blocking_wait_or_reply(struct cmd_call *call)
     }
     conn->waiting = request;
     conn->waits_quietly = h->out == &h->loop->scrap;
-    set_timer(server);
+    blocking_set_timer(server);
     return true;
 }
 
@@ -103,15 +110,16 @@ void blocking_forget(struct conn *conn)
 static void release(struct conn *conn)
 {
     blocking_forget(conn);
-    conn->active_ns = conn->loop->mono_ns;
+    atomic_store_explicit(&conn->shown.active_ns, loop_current()->mono_ns,
+                          memory_order_relaxed);
     loop_wake(conn->loop, conn);
 }
 
 void blocking_end(struct conn *conn, bool is_error)
 {
-    struct loop *loop = conn->loop;
-    struct yn_buf *out = conn->waits_quietly ? &loop->scrap : &conn->out;
-    struct host host = host_server_begin(conn, out);
+    struct loop *loop = loop_current();
+    struct yn_buf *out = conn->waits_quietly ? &loop->scrap : conn_push(conn);
+    struct host host = host_server_begin(loop, conn, out);
     if (is_error)
         host_reply_error(&host, "UNBLOCKED client unblocked via CLIENT UNBLOCK");
     else
@@ -119,7 +127,7 @@ void blocking_end(struct conn *conn, bool is_error)
     struct stats_command *c = stats_command_of(&loop->stats, conn->waiting->spec);
     c->calls++;
     c->failed += is_error;
-    yn_buf_reset(&loop->scrap, JOBS_CHUNK);
+    conn_pushed(conn);
     release(conn);
 }
 
@@ -128,7 +136,7 @@ void blocking_end(struct conn *conn, bool is_error)
 static bool is_ready(struct server *server, size_t db, struct yn_bytes name)
 {
     const struct keyspace *ks = server->databases[db];
-    return keyspace_find(ks, name, loop_now_ms(&server->loop)).type == HOST_ZSET;
+    return keyspace_find(ks, name, loop_now_ms(loop_current())).type == HOST_ZSET;
 }
 
 void blocking_key_changed(struct host *h, struct yn_bytes key)
@@ -152,20 +160,16 @@ void blocking_db_changed(struct host *h, size_t db)
 /* The end of the stream may stand in the kernel, behind bytes that nobody has read. */
 static bool has_hung_up(const struct conn *conn)
 {
-    uv_os_fd_t fd;
-    if (uv_fileno(&conn->io.handle, &fd) != 0)
-        return true;
-    struct pollfd poll_fd = {.fd = fd, .events = POLLRDHUP};
+    struct pollfd poll_fd = {.fd = conn->fd, .events = POLLRDHUP};
     return poll(&poll_fd, 1, 0) > 0;
 }
 
 static void serve_conn(struct conn *conn)
 {
-    if (conn->state != CONN_OPEN || conn->kill_reason != NULL ||
-        conn->closes_when_flushed)
+    if (!conn_is_live(conn) || conn->shown.is_closing)
         return;
     if (has_hung_up(conn))
-        conn_close(conn);
+        conn_expel(conn);
     else if (dispatch_again(conn))
         release(conn);
 }

@@ -19,6 +19,9 @@ struct server;
 
 void blocking_init(struct server *server);
 
+/* Sets the timer of deadlines; another thread than the main one has it set. */
+void blocking_set_timer(struct server *server);
+
 /* Lets the call's connection wait, or go on waiting. Returns false when it cannot, and
  * has replied: in a transaction, or without memory. */
 bool blocking_wait_or_reply(struct cmd_call *call);

@@ -31,6 +31,7 @@ void client_info(struct cmd_call *call)
 {
     struct yn_buf text;
     yn_buf_init(&text);
+    conn_show(call->host->conn);
     client_list_append(call->host->conn, &text);
     reply_text(call->host, &text);
     yn_buf_clear(&text);
@@ -75,12 +76,13 @@ static bool parse_filter_or_reply(struct cmd_call *call, struct list_filter *fil
 
 /* Lists the open connections that have this type and this number, where those are asked
  * for. */
-static void append_lines(const struct loop *loop, const struct list_filter *filter,
+static void append_lines(const struct server *server, const struct list_filter *filter,
                          const int64_t *id, struct yn_buf *out)
 {
-    for (const struct link *l = loop->conns.next; l != &loop->conns; l = l->next) {
+    const struct link *all = &server->conns;
+    for (const struct link *l = all->next; l != all; l = l->next) {
         const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state == CONN_OPEN && (id == NULL || (uint64_t)*id == conn->id) &&
+        if (conn_is_live(conn) && (id == NULL || (uint64_t)*id == conn->id) &&
             (!filter->has_type || client_list_is_type(conn, filter->type)))
             client_list_append(conn, out);
     }
@@ -93,12 +95,13 @@ void client_list(struct cmd_call *call)
         return;
     struct yn_buf text;
     yn_buf_init(&text);
+    conn_show(call->host->conn);
     if (!filter.has_ids)
-        append_lines(call->host->loop, &filter, NULL, &text);
+        append_lines(call->host->loop->server, &filter, NULL, &text);
     for (size_t i = 0; i < filter.n_ids; i++) { /* in the order of the numbers */
         int64_t id;
         if (yn_num_parse_int64(filter.ids[i], &id))
-            append_lines(call->host->loop, &filter, &id, &text);
+            append_lines(call->host->loop->server, &filter, &id, &text);
     }
     reply_text(call->host, &text);
     yn_buf_clear(&text);
@@ -167,7 +170,7 @@ void client_unblock(struct cmd_call *call)
         host_reply_error(call->host, CMD_ERR_INTEGER);
         return;
     }
-    struct conn *conn = loop_find_conn(call->host->loop, id);
+    struct conn *conn = conn_find(call->host->loop->server, id);
     bool is_waiting = conn != NULL && conn->blocked.is_waiting;
     if (is_waiting)
         blocking_end(conn, is_error);

@@ -23,7 +23,9 @@ static bool is_text(struct yn_bytes bytes, const char *text)
 
 static bool matches(const struct conn *conn, const struct kill_filter *filter)
 {
-    uint64_t age_s = (conn->loop->mono_ns - conn->created_ns) / 1000000000u;
+    uint64_t now_ns = loop_current()->mono_ns;
+    uint64_t age_s =
+        now_ns > conn->created_ns ? (now_ns - conn->created_ns) / 1000000000u : 0;
     return (filter->user == NULL || conn->user == filter->user) &&
            (!filter->has_id || (uint64_t)filter->id == conn->id) &&
            (!filter->has_type || client_list_is_type(conn, filter->type)) &&
@@ -37,19 +39,18 @@ static bool matches(const struct conn *conn, const struct kill_filter *filter)
 static size_t kill_all(struct cmd_call *call, const struct kill_filter *filter)
 {
     struct conn *self = call->host->conn;
-    const struct link *conns = &call->host->loop->conns;
+    const struct link *conns = &call->host->loop->server->conns;
     size_t n = 0;
-    /* Closing takes nothing off this list before the loop comes round. */
     for (const struct link *l = conns->next; l != conns; l = l->next) {
         struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state != CONN_OPEN || !matches(conn, filter) ||
+        if (!conn_is_live(conn) || !matches(conn, filter) ||
             (conn == self && filter->skips_me))
             continue;
         n++;
         if (conn == self)
             call->wish = CMD_WISH_CLOSE;
         else
-            conn_close(conn);
+            conn_expel(conn);
     }
     return n;
 }

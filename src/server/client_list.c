@@ -11,12 +11,6 @@ static const char *text_or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-static int fd_of(const struct conn *conn)
-{
-    uv_os_fd_t fd = -1;
-    return uv_fileno(&conn->io.handle, &fd) == 0 ? fd : -1;
-}
-
 static size_t tracking_letters(const struct tracker *tracker, char *out)
 {
     size_t n = 0;
@@ -43,7 +37,7 @@ static void flags_of(const struct conn *conn, char out[16])
         out[n++] = 'b';
     if (conn->watch.is_touched)
         out[n++] = 'd';
-    if (conn->closes_when_flushed)
+    if (conn->shown.is_closing)
         out[n++] = 'c';
     if (conn->is_unix)
         out[n++] = 'U';
@@ -59,7 +53,9 @@ static void flags_of(const struct conn *conn, char out[16])
 
 void client_list_append(const struct conn *conn, struct yn_buf *out)
 {
-    uint64_t now_ns = conn->loop->mono_ns;
+    const struct conn_figures *f = &conn->shown;
+    uint64_t now_ns = loop_current()->mono_ns, active_ns = f->active_ns;
+    size_t in_len = f->in_len, out_cap = f->out_cap;
     char flags[16];
     char text[2048];
     flags_of(conn, flags);
@@ -72,24 +68,21 @@ void client_list_append(const struct conn *conn, struct yn_buf *out)
         "id=%llu addr=%s laddr=%s fd=%d name=%.128s age=%llu idle=%llu flags=%s db=%zu sub=%zu "
         "psub=%zu ssub=%zu multi=%d watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu "
         "rbs=%zu rbp=%zu obl=%zu oll=0 omem=%zu tot-mem=%zu events=%s%s cmd=%s user=%.200s "
-        "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s io-thread=0 tot-net-in=%llu tot-net-out=%llu "
+        "redir=%lld resp=%d lib-name=%.64s lib-ver=%.64s io-thread=%zu tot-net-in=%llu tot-net-out=%llu "
         "tot-cmds=%llu\n",
-        (unsigned long long)conn->id, conn->address, conn->local_address, fd_of(conn),
+        (unsigned long long)conn->id, conn->address, conn->local_address, conn->fd,
         text_or_empty(conn->name),
         (unsigned long long)((now_ns - conn->created_ns) / 1000000000u),
-        (unsigned long long)(now_ns > conn->active_ns
-                                 ? (now_ns - conn->active_ns) / 1000000000u
-                                 : 0),
+        (unsigned long long)(now_ns > active_ns ? (now_ns - active_ns) / 1000000000u : 0),
         flags, conn->db, conn->subscriptions[PUBSUB_CHANNEL].n,
         conn->subscriptions[PUBSUB_PATTERN].n, conn->subscriptions[PUBSUB_SHARD].n,
-        conn->multi.is_open ? (int)conn->multi.n : -1, conn->watch.n, conn->in.len,
-        conn->in.cap - conn->in.len, waiting, conn->multi.n_bytes, conn->out.cap,
-        conn->out.len, output, output, total, conn->is_reading ? "r" : "",
-        conn->is_writing ? "w" : "",
+        conn->multi.is_open ? (int)conn->multi.n : -1, conn->watch.n, in_len,
+        f->in_cap - in_len, waiting, conn->multi.n_bytes, out_cap, f->out_len, output,
+        output, total, f->is_reading ? "r" : "", f->is_writing ? "w" : "",
         conn->last_spec != NULL ? conn->last_spec->name : "NULL", conn->user->name,
         (long long)tracking_redirect_id(&conn->tracking), conn->resp,
-        text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver),
-        (unsigned long long)conn->bytes_in, (unsigned long long)conn->bytes_out,
+        text_or_empty(conn->lib_name), text_or_empty(conn->lib_ver), conn->loop->index,
+        (unsigned long long)f->bytes_in, (unsigned long long)f->bytes_out,
         (unsigned long long)conn->n_commands);
     if (n > 0)
         yn_buf_append(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);

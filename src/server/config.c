@@ -120,6 +120,7 @@ static const struct config_option options[] = {
     {"tcp-keepalive", KIND_INT, true, "300", AT(tcp_keepalive_s), 0, INT_MAX, NULL, NULL},
     {"tcp-backlog", KIND_INT, false, "511", AT(tcp_backlog), 1, INT_MAX, NULL, NULL},
     {"maxclients", KIND_INT, true, "10000", AT(maxclients), 1, INT_MAX, NULL, NULL},
+    {"threads", KIND_INT, false, "0", AT(threads), 0, 128, NULL, NULL},
     {"databases", KIND_INT, false, "16", AT(databases), 1, 65536, NULL, NULL},
     {"requirepass", KIND_STRING, true, "", AT(requirepass), 0, 0, NULL, NULL},
     {"aclfile", KIND_STRING, false, "", AT(aclfile), 0, 0, NULL, NULL},

@@ -34,6 +34,7 @@ struct config {
     int64_t tcp_keepalive_s;
     int64_t tcp_backlog;
     int64_t maxclients;
+    int64_t threads; /* 0: as many as processors */
     int64_t databases;
     char *requirepass;
     char *aclfile;

@@ -154,7 +154,8 @@ void config_cmd_set(struct cmd_call *call)
 void config_cmd_resetstat(struct cmd_call *call)
 {
     struct server *server = call->host->loop->server;
-    stats_reset(&server->loop.stats);
+    for (size_t i = 0; i < server->n_loops; i++)
+        stats_reset(&server->loops[i].stats);
     for (size_t i = 0; i < server->n_databases; i++)
         keyspace_reset_stats(server->databases[i]);
     reaper_reset_stats(&server->reaper);

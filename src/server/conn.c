@@ -15,9 +15,11 @@
  */
 #include "server/conn.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "resp/write.h"
 #include "server/acl_conns.h"
@@ -26,6 +28,7 @@
 #include "server/dispatch.h"
 #include "server/jobs.h"
 #include "server/log.h"
+#include "server/met_expired.h"
 #include "server/monitor.h"
 #include "server/pause.h"
 #include "server/server.h"
@@ -53,48 +56,103 @@
 
 static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf);
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+static void set_reading(struct conn *conn, bool wanted);
+
+/* ---- figures ---- */
+
+/* conn->shown and statistics have one writer each: an ordinary store is enough. */
+static void set(_Atomic uint64_t *figure, uint64_t value)
+{
+    atomic_store_explicit(figure, value, memory_order_relaxed);
+}
+
+static void set_size(atomic_size_t *figure, size_t value)
+{
+    atomic_store_explicit(figure, value, memory_order_relaxed);
+}
+
+static void set_flag(atomic_bool *figure, bool value)
+{
+    atomic_store_explicit(figure, value, memory_order_relaxed);
+}
+
+static size_t shown(const atomic_size_t *figure)
+{
+    return atomic_load_explicit(figure, memory_order_relaxed);
+}
+
+void conn_show(struct conn *conn)
+{
+    struct conn_figures *f = &conn->shown;
+    set_size(&f->in_len, conn->in.len);
+    set_size(&f->in_cap, conn->in.cap);
+    set_size(&f->out_len, conn->out.len);
+    set_size(&f->out_cap, conn->out.cap);
+    set_size(&f->queued,
+             conn->io.stream.write_queue_size + conn->out.len + conn->jobs_bytes);
+    set_size(&f->held,
+             conn->in.cap + conn->out.cap + conn->writing.cap + conn->jobs_bytes);
+    set_flag(&f->is_reading, conn->is_reading);
+    set_flag(&f->is_writing, conn->is_writing);
+    set_flag(&f->is_closing, conn->closes_when_flushed);
+}
+
+size_t conn_queued(const struct conn *conn)
+{
+    return shown(&conn->shown.queued) + conn->push.len;
+}
+
+size_t conn_memory(const struct conn *conn)
+{
+    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
+    return sizeof *conn + shown(&conn->shown.held) + conn->push.cap + waiting +
+           conn->multi.n_bytes;
+}
+
+size_t conn_n_subscriptions(const struct conn *conn)
+{
+    size_t n = 0;
+    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
+        n += conn->subscriptions[kind].n;
+    return n;
+}
+
+static enum config_class class_of(const struct conn *conn)
+{
+    bool is_pushed_to =
+        conn_n_subscriptions(conn) > 0 || !list_is_empty(&conn->in_monitors);
+    return is_pushed_to ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
+}
+
+struct conn *conn_find(const struct server *server, int64_t id)
+{
+    const struct link *all = &server->conns;
+    for (const struct link *l = all->next; l != all; l = l->next) {
+        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
+        if (conn_is_live(conn) && (int64_t)conn->id == id)
+            return conn;
+    }
+    return NULL;
+}
+
+static struct yn_request_limits limits_of(const struct conn *conn)
+{
+    return (struct yn_request_limits){.max_args = INT32_MAX,
+                                      .max_bulk_len = conn->loop->config.bulk_max,
+                                      .max_inline_len = (size_t)64 * 1024,
+                                      .authenticated =
+                                          conn->may_all || !acl_conn_must_login(conn)};
+}
 
 /* ---- life ---- */
-
-struct conn *conn_new(struct loop *loop, bool is_unix)
-{
-    struct conn *conn = calloc(1, sizeof *conn);
-    if (conn == NULL)
-        return NULL;
-    int err = is_unix ? uv_pipe_init(&loop->uv, &conn->io.pipe, 0)
-                      : uv_tcp_init(&loop->uv, &conn->io.tcp);
-    if (err != 0) {
-        free(conn);
-        return NULL;
-    }
-    conn->io.handle.data = conn;
-    conn->loop = loop;
-    conn->is_unix = is_unix;
-    conn->resp = 2;
-    list_append(&loop->conns, &conn->in_conns);
-    list_init(&conn->in_ready);
-    list_init(&conn->in_monitors);
-    list_init(&conn->tracking.redirected);
-    list_init(&conn->jobs);
-    watch_client_init(&conn->watch);
-    blocked_client_init(&conn->blocked);
-    yn_request_init(&conn->request);
-    yn_buf_init(&conn->in);
-    yn_buf_init(&conn->writing);
-    yn_buf_init(&conn->out);
-    yn_buf_init(&conn->push);
-    loop->n_conns++;
-    acl_conn_begin(conn);
-    return conn;
-}
 
 static void on_closed(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
     struct loop *loop = conn->loop;
-    if (loop->cursor == &conn->in_conns)
-        loop->cursor = conn->in_conns.next;
-    list_remove(&conn->in_conns);
+    if (loop->cursor == &conn->in_loop)
+        loop->cursor = conn->in_loop.next;
+    list_remove(&conn->in_loop);
     yn_request_clear(&conn->request);
     yn_buf_clear(&conn->in);
     yn_buf_clear(&conn->writing);
@@ -109,32 +167,56 @@ static void on_closed(uv_handle_t *handle)
 /* Ends what others have to do with the connection. */
 static void withdraw(struct conn *conn)
 {
-    pubsub_forget(&conn->loop->server->pubsub, conn);
-    tracking_forget(&conn->loop->server->tracking, conn);
+    struct server *server = conn->loop->server;
+    pubsub_forget(&server->pubsub, conn);
+    tracking_forget(&server->tracking, conn);
     monitor_remove(conn);
     pause_release(conn);
-    multi_reset(conn);
+    watch_forget(&server->watches, &conn->watch);
     blocking_forget(conn);
+}
+
+/* Nobody finds the connection any more. */
+static void leave(struct conn *conn, enum conn_state state)
+{
+    loop_lock(conn->loop, LOOP_EXCLUSIVE);
+    conn->state = state;
+    withdraw(conn);
+    list_remove(&conn->in_called);
+    if (state == CONN_CLOSED) {
+        list_remove(&conn->in_conns);
+        multi_reset(conn);
+        jobs_drop(conn);
+    }
+    loop_unlock(conn->loop);
 }
 
 void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED)
         return;
-    conn->state = CONN_CLOSED;
     list_remove(&conn->in_ready);
-    withdraw(conn);
-    jobs_drop(conn);
+    leave(conn, CONN_CLOSED);
     conn->loop->n_conns--;
+    atomic_fetch_sub(&conn->loop->server->n_conns, 1);
     uv_close(&conn->io.handle, on_closed);
 }
 
 void conn_kill(struct conn *conn, const char *reason)
 {
-    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
+    if (!conn_is_live(conn))
         return;
     conn->kill_reason = reason;
     loop_wake(conn->loop, conn);
+}
+
+/* A reason that is not worth a log line. */
+static const char expelled[] = "";
+
+void conn_expel(struct conn *conn)
+{
+    withdraw(conn);
+    conn_kill(conn, expelled);
 }
 
 void conn_finish(struct conn *conn)
@@ -145,15 +227,96 @@ void conn_finish(struct conn *conn)
     loop_wake(conn->loop, conn);
 }
 
-void conn_start(struct conn *conn)
+/* ---- the beginning ---- */
+
+static void init_fields(struct conn *conn, const struct conn_arrival *arrival)
 {
-    conn->created_ns = conn->active_ns = conn->loop->mono_ns;
-    if (uv_read_start(&conn->io.stream, on_alloc, on_read) != 0) {
-        conn_close(conn);
+    conn->fd = arrival->fd;
+    conn->is_unix = arrival->is_unix;
+    conn->is_local = arrival->is_local;
+    conn->id = arrival->id;
+    memcpy(conn->address, arrival->address, sizeof conn->address);
+    memcpy(conn->local_address, arrival->local_address, sizeof conn->local_address);
+    conn->resp = 2;
+    list_init(&conn->in_conns);
+    list_init(&conn->in_ready);
+    list_init(&conn->in_called);
+    list_init(&conn->in_monitors);
+    list_init(&conn->tracking.redirected);
+    list_init(&conn->jobs);
+    watch_client_init(&conn->watch);
+    blocked_client_init(&conn->blocked);
+    yn_request_init(&conn->request);
+    yn_buf_init(&conn->in);
+    yn_buf_init(&conn->writing);
+    yn_buf_init(&conn->out);
+    yn_buf_init(&conn->push);
+}
+
+/* Makes the handle and gives it the descriptor. Returns false, after closing it. */
+static bool open_handle(struct conn *conn)
+{
+    struct loop *loop = conn->loop;
+    int keepalive_s = (int)loop->server->config.tcp_keepalive_s;
+    int err = conn->is_unix ? uv_pipe_init(&loop->uv, &conn->io.pipe, 0)
+                            : uv_tcp_init(&loop->uv, &conn->io.tcp);
+    if (err == 0)
+        err = conn->is_unix ? uv_pipe_open(&conn->io.pipe, conn->fd)
+                            : uv_tcp_open(&conn->io.tcp, conn->fd);
+    if (err != 0) {
+        close(conn->fd);
+        return false;
+    }
+    if (!conn->is_unix) {
+        uv_tcp_nodelay(&conn->io.tcp, 1);
+        if (keepalive_s > 0)
+            uv_tcp_keepalive(&conn->io.tcp, 1, (unsigned)keepalive_s);
+    }
+    conn->io.handle.data = conn;
+    return true;
+}
+
+/* What is looked at without the lock: a copy, renewed under it. */
+static void note_session(struct conn *conn)
+{
+    loop_note_config(conn->loop);
+    conn->limits = limits_of(conn);
+    conn->output_class = class_of(conn);
+}
+
+void conn_open(struct loop *loop, const struct conn_arrival *arrival)
+{
+    struct conn *conn = calloc(1, sizeof *conn);
+    if (conn == NULL) {
+        log_warning("could not serve client %s: out of memory", arrival->address);
+        close(arrival->fd);
+        atomic_fetch_sub(&loop->server->n_conns, 1);
         return;
     }
-    conn->is_reading = true;
+    conn->loop = loop;
+    init_fields(conn, arrival);
+    conn->created_ns = loop->mono_ns;
+    set(&conn->shown.active_ns, loop->mono_ns);
+    loop_lock(loop, LOOP_EXCLUSIVE);
+    bool is_open = open_handle(conn);
+    if (is_open) {
+        list_append(&loop->server->conns, &conn->in_conns);
+        acl_conn_begin(conn);
+        note_session(conn);
+    }
+    loop_unlock(loop);
+    if (!is_open) {
+        free(conn);
+        atomic_fetch_sub(&loop->server->n_conns, 1);
+        return;
+    }
+    list_append(&loop->conns, &conn->in_loop);
+    loop->n_conns++;
+    set_reading(conn, true);
+    conn_show(conn);
 }
+
+/* ---- the end ---- */
 
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
@@ -173,9 +336,8 @@ static void linger(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn->state = CONN_LINGERING;
+    leave(conn, CONN_LINGERING);
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
-    withdraw(conn);
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
@@ -183,61 +345,57 @@ static void linger(struct conn *conn)
         conn_close(conn);
 }
 
-/* ---- figures ---- */
+/* ---- output that waits ---- */
 
-size_t conn_queued(const struct conn *conn)
+/* Bytes of answers that the kernel has not taken, pushes included. */
+static size_t queued(const struct conn *conn)
 {
-    return conn->io.stream.write_queue_size + conn->out.len + conn->push.len +
-           conn->jobs_bytes;
+    return conn->io.stream.write_queue_size + conn->out.len + conn->jobs_bytes +
+           atomic_load_explicit(&conn->push_len, memory_order_relaxed);
 }
 
-size_t conn_memory(const struct conn *conn)
+static void kill_counted(struct conn *conn, const char *reason, _Atomic uint64_t *count)
 {
-    size_t waiting = conn->waiting != NULL ? conn->waiting->n_bytes : 0;
-    return sizeof *conn + conn->in.cap + conn->out.cap + conn->push.cap +
-           conn->writing.cap + conn->jobs_bytes + waiting + conn->multi.n_bytes;
-}
-
-size_t conn_n_subscriptions(const struct conn *conn)
-{
-    size_t n = 0;
-    for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        n += conn->subscriptions[kind].n;
-    return n;
-}
-
-enum config_class conn_class(const struct conn *conn)
-{
-    bool is_pushed_to =
-        conn_n_subscriptions(conn) > 0 || !list_is_empty(&conn->in_monitors);
-    return is_pushed_to ? CONFIG_CLASS_PUBSUB : CONFIG_CLASS_NORMAL;
-}
-
-static void kill_counted(struct conn *conn, const char *reason, uint64_t *count)
-{
-    *count += conn->state == CONN_OPEN && conn->kill_reason == NULL;
+    if (conn_is_live(conn))
+        stats_add(count, 1);
     conn_kill(conn, reason);
+}
+
+static void kill_over_hard_limit(struct conn *conn)
+{
+    kill_counted(conn, "its output passes the hard limit of client-output-buffer-limit",
+                 &loop_current()->stats.output_limit_kills);
 }
 
 void conn_check_output(struct conn *conn)
 {
+    struct loop *loop = conn->loop;
     const struct config_output_limit *limit =
-        &conn->loop->server->config.output_limits[conn_class(conn)];
-    size_t queued = conn_queued(conn);
-    if (limit->hard > 0 && queued > limit->hard) {
-        kill_counted(conn,
-                     "its output passes the hard limit of client-output-buffer-limit",
-                     &conn->loop->stats.output_limit_kills);
-    } else if (limit->soft == 0 || queued <= limit->soft) {
+        &loop->config.output_limits[conn->output_class];
+    size_t n = queued(conn);
+    if (limit->hard > 0 && n > limit->hard) {
+        kill_over_hard_limit(conn);
+    } else if (limit->soft == 0 || n <= limit->soft) {
         conn->over_soft_since_ns = 0;
     } else if (conn->over_soft_since_ns == 0) {
-        conn->over_soft_since_ns = conn->loop->mono_ns;
-    } else if (conn->loop->mono_ns - conn->over_soft_since_ns >
+        conn->over_soft_since_ns = loop->mono_ns;
+    } else if (loop->mono_ns - conn->over_soft_since_ns >
                limit->soft_s * UINT64_C(1000000000)) {
         kill_counted(conn,
                      "its output is over the soft limit of client-output-buffer-limit",
-                     &conn->loop->stats.output_limit_kills);
+                     &loop->stats.output_limit_kills);
     }
+}
+
+/* The same for a connection of any loop, as far as its messages are concerned. */
+static void check_pushed(struct conn *conn)
+{
+    const struct config *config = &conn->loop->server->config;
+    size_t hard = config->output_limits[class_of(conn)].hard;
+    if (conn->loop == loop_current())
+        conn_check_output(conn);
+    else if (hard > 0 && conn_queued(conn) > hard)
+        kill_over_hard_limit(conn);
 }
 
 /* ---- writing ---- */
@@ -265,30 +423,50 @@ static void give_back(struct conn *conn, struct yn_buf *buf)
         yn_buf_clear(buf);
 }
 
+/* Under the lock. Messages stand between two replies. */
 static void merge_push(struct conn *conn)
 {
     if (conn->push.len == 0 || jobs_are_pending(conn))
         return;
     yn_buf_append(&conn->out, conn->push.data, conn->push.len);
     yn_buf_reset(&conn->push, 4096);
+    set_size(&conn->push_len, 0);
 }
 
 struct yn_buf *conn_push(struct conn *conn)
 {
-    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
-        return &conn->loop->scrap;
-    return &conn->push;
+    return conn_is_live(conn) ? &conn->push : &loop_current()->scrap;
 }
 
 void conn_pushed(struct conn *conn)
 {
-    yn_buf_reset(&conn->loop->scrap, KEEP_CAP);
-    if (conn->state != CONN_OPEN || conn->kill_reason != NULL)
+    assert(loop_current()->locked == LOOP_EXCLUSIVE);
+    yn_buf_reset(&loop_current()->scrap, KEEP_CAP);
+    if (!conn_is_live(conn))
         return;
-    if (conn->push.len >= PUSH_CHECKED)
-        conn_check_output(conn);
+    set_size(&conn->push_len, conn->push.len);
+    if (conn->push.failed)
+        conn_kill(conn, "out of memory for its messages");
+    else if (conn->push.len >= PUSH_CHECKED)
+        check_pushed(conn);
     if (!conn->is_running)
         loop_wake_pushed(conn->loop, conn);
+}
+
+/* What others have sent since the last turn. */
+static void take_pushed(struct conn *conn)
+{
+    if (shown(&conn->push_len) == 0)
+        return;
+    loop_lock(conn->loop, LOOP_SHARED);
+    merge_push(conn);
+    loop_unlock(conn->loop);
+}
+
+static void count_out(struct conn *conn, size_t n)
+{
+    stats_add(&conn->shown.bytes_out, n);
+    stats_add(&conn->loop->stats.bytes_out, n);
 }
 
 static void on_written(uv_write_t *req, int status)
@@ -299,10 +477,9 @@ static void on_written(uv_write_t *req, int status)
         conn_close(conn);
         return;
     }
-    conn->bytes_out += conn->writing_left;
-    conn->loop->stats.bytes_out += conn->writing_left;
+    count_out(conn, conn->writing_left);
     give_back(conn, &conn->writing);
-    conn->active_ns = loop_update_mono(conn->loop);
+    set(&conn->shown.active_ns, loop_update_mono(conn->loop));
     conn_turn(conn);
 }
 
@@ -310,7 +487,6 @@ static void on_written(uv_write_t *req, int status)
  * conn->writing until on_written. */
 static void flush(struct conn *conn)
 {
-    struct stats *stats = &conn->loop->stats;
     if (conn->is_writing || conn->out.len == 0)
         return;
     uv_buf_t rest = {.base = conn->out.data, .len = conn->out.len};
@@ -319,12 +495,11 @@ static void flush(struct conn *conn)
         conn_close(conn);
         return;
     }
-    stats->writes++;
+    stats_add(&conn->loop->stats.writes, 1);
     size_t taken = n > 0 ? (size_t)n : 0;
-    conn->bytes_out += taken;
-    stats->bytes_out += taken;
+    count_out(conn, taken);
     if (taken > 0)
-        conn->active_ns = conn->loop->mono_ns;
+        set(&conn->shown.active_ns, conn->loop->mono_ns);
     if (taken == conn->out.len) {
         yn_buf_reset(&conn->out, KEEP_CAP);
         return;
@@ -345,8 +520,8 @@ static void flush(struct conn *conn)
 static bool can_execute(const struct conn *conn)
 {
     return !jobs_are_pending(conn) && !conn->blocked.is_waiting && !conn->is_held &&
-           !conn->closes_when_flushed && conn->kill_reason == NULL &&
-           conn->state == CONN_OPEN && conn_queued(conn) < OUT_HIGH && !conn->out.failed;
+           !conn->closes_when_flushed && conn_is_live(conn) && queued(conn) < OUT_HIGH &&
+           !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)
@@ -355,19 +530,11 @@ static void reply_protocol_error(struct conn *conn)
     int n = snprintf(text, sizeof text, "ERR %s", conn->request.error);
     if (conn->reply == CONN_REPLY_ON) /* CLIENT REPLY silences this one too */
         yn_write_error(&conn->out, (struct yn_bytes){text, (size_t)n});
+    loop_lock(conn->loop, LOOP_SHARED);
     stats_count_error(&conn->loop->stats, (struct yn_bytes){text, (size_t)n});
+    loop_unlock(conn->loop);
     log_verbose("client %s: %s", conn->address, conn->request.error);
     conn_finish(conn);
-}
-
-static struct yn_request_limits limits_of(const struct conn *conn)
-{
-    const struct config *config = &conn->loop->server->config;
-    return (struct yn_request_limits){.max_args = INT32_MAX,
-                                      .max_bulk_len = config->proto_max_bulk_len,
-                                      .max_inline_len = (size_t)64 * 1024,
-                                      .authenticated =
-                                          conn->may_all || !acl_conn_must_login(conn)};
 }
 
 /* Whether a command has changed what the ones behind it were parsed with (RESET, CONFIG
@@ -375,6 +542,7 @@ static struct yn_request_limits limits_of(const struct conn *conn)
 static bool have_limits_changed(const struct conn *conn,
                                 const struct yn_request_limits *limits)
 {
+    loop_note_config(conn->loop);
     struct yn_request_limits now = limits_of(conn);
     return now.authenticated != limits->authenticated ||
            now.max_bulk_len != limits->max_bulk_len;
@@ -401,36 +569,72 @@ static void note_waiting(struct conn *conn)
     conn->has_more = !conn->closes_when_flushed;
 }
 
-/* Runs the requests of the batch, which start at data and were parsed with these limits,
- * up to one that has to wait, or to be parsed anew. Returns how many bytes are done with.
- */
+/* Runs the requests of the batch up to one that has to wait, or to be parsed anew.
+ * Returns how many have run. */
+static size_t run_requests(struct conn *conn, uint64_t slice_end_ns,
+                           const struct yn_request_limits *limits)
+{
+    struct loop *loop = conn->loop;
+    struct batch *batch = &loop->batch;
+    size_t i = 0;
+    bool is_stale = false;
+    for (; i < batch->n; i++) {
+        if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
+            break;
+        if (batch->request[i].argc == 0)
+            continue;
+        if (pause_is_on(&loop->server->pause) &&
+            pause_holds(conn, batch->spec[i], batch->request[i].argc, batch->argv[i]))
+            break;
+        dispatch_run(conn, batch, i);
+        merge_push(conn);
+        is_stale = have_limits_changed(conn, limits);
+    }
+    if (is_stale || i < batch->n)
+        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
+    return i;
+}
+
+/* Takes the lock as the batch needs it, and with it what others have sent meanwhile. */
+static void begin_batch(struct conn *conn)
+{
+    struct loop *loop = conn->loop;
+    const struct server *server = loop->server;
+    loop_lock(loop, dispatch_lock_of(conn, &loop->batch));
+    if (loop->locked == LOOP_SHARED && server->reads_are_noted) {
+        loop_unlock(loop);
+        loop_lock(loop, LOOP_EXCLUSIVE);
+    }
+    if (server->n_loops > 1)
+        loop_update_mono(loop); /* waiting is no part of the commands' time */
+    merge_push(conn);
+}
+
+/* Runs the batch, whose requests start at data and were parsed with these limits. Returns
+ * how many bytes are done with. */
 static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
                         const struct yn_request_limits *limits)
 {
     struct loop *loop = conn->loop;
     struct batch *batch = &loop->batch;
-    size_t at = 0, i = 0;
-    bool is_stale = false;
-    batch_look_ahead(batch, data, loop->server->databases[conn->db], loop_now_ms(loop));
-    for (; i < batch->n; i++) {
-        const struct yn_request *request = &batch->request[i];
-        if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
-            break;
-        if (request->argc > 0) {
-            if (pause_is_on(&loop->server->pause) &&
-                pause_holds(conn, batch->spec[i], request->argc, batch->argv[i]))
-                break;
-            dispatch_run(conn, batch, i);
-            merge_push(conn);
-            is_stale = have_limits_changed(conn, limits);
-        }
-        at += request->used;
-    }
-    if (is_stale || i < batch->n)
-        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
+    size_t used = 0;
+    batch_resolve(batch, data);
+    begin_batch(conn);
+    batch_look_ahead(batch, loop->server->databases[conn->db], loop_now_ms(loop));
+    size_t n = run_requests(conn, slice_end_ns, limits);
     dispatch_settle_time(loop);
+    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
+        loop->has_to_broadcast = false;
+        tracking_broadcast(&loop->server->tracking);
+        merge_push(conn);
+    }
+    note_session(conn);
+    loop_unlock(loop);
+    met_expired_remove(loop);
+    for (size_t i = 0; i < n; i++)
+        used += batch->request[i].used;
     batch_drop(batch);
-    return at;
+    return used;
 }
 
 /* Runs the commands in these bytes. Returns how many bytes are done with. */
@@ -444,7 +648,7 @@ static size_t execute(struct conn *conn, const char *data, size_t len)
             note_waiting(conn);
             break;
         }
-        struct yn_request_limits limits = limits_of(conn);
+        struct yn_request_limits limits = conn->limits;
         enum yn_request_status status = parse(conn, data + at, len - at, &limits);
         if (status == YN_REQUEST_ERROR)
             reply_protocol_error(conn);
@@ -511,9 +715,9 @@ static void set_reading(struct conn *conn, bool wanted)
 /* Decides what the connection waits for next. */
 static void settle(struct conn *conn)
 {
-    size_t queued = conn_queued(conn);
+    size_t n = queued(conn);
     bool has_job = jobs_are_pending(conn);
-    bool is_idle = !has_job && queued == 0;
+    bool is_idle = !has_job && n == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);
         return;
@@ -524,33 +728,39 @@ static void settle(struct conn *conn)
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on =
-        has_job ? !conn->is_writing : conn->has_more && !waits && queued < OUT_HIGH;
+    bool goes_on = has_job ? !conn->is_writing : conn->has_more && !waits && n < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
     bool can_take_more = waits ? conn->in.len < WAITING_IN_MAX
-                               : !has_job && !conn->has_more && queued < OUT_HIGH;
+                               : !has_job && !conn->has_more && n < OUT_HIGH;
     set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
+}
+
+static void close_killed(struct conn *conn)
+{
+    const char *reason = conn->kill_reason;
+    if (reason != expelled)
+        log_warning("client %s (id %llu) closed: %s", conn->address,
+                    (unsigned long long)conn->id, reason);
+    conn_close(conn);
 }
 
 static void end_turn(struct conn *conn)
 {
-    if (conn->out.failed || conn->push.failed || conn->in.failed)
+    if (conn->out.failed || conn->in.failed)
         conn_kill(conn, "out of memory for its buffers");
-    if (conn->state == CONN_OPEN && conn->kill_reason == NULL) {
+    if (conn_is_live(conn)) {
         flush(conn);
         if (conn->state == CONN_OPEN)
             conn_check_output(conn);
     }
-    if (conn->kill_reason != NULL && conn->state == CONN_OPEN) {
-        log_warning("client %s (id %llu) closed: %s", conn->address,
-                    (unsigned long long)conn->id, conn->kill_reason);
-        conn_close(conn);
-    }
+    if (conn->state == CONN_OPEN && conn->kill_reason != NULL)
+        close_killed(conn);
     if (conn->state == CONN_OPEN)
         settle(conn);
     if (conn->out.len == 0 && conn->out.cap > 0)
         give_back(conn, &conn->out);
+    conn_show(conn);
 }
 
 void conn_turn(struct conn *conn)
@@ -561,7 +771,7 @@ void conn_turn(struct conn *conn)
     borrow_out(conn);
     if (jobs_are_pending(conn) && !conn->is_writing && conn->kill_reason == NULL)
         dispatch_step_jobs(conn);
-    merge_push(conn);
+    take_pushed(conn);
     execute_buffered(conn);
     end_turn(conn);
 }
@@ -659,7 +869,7 @@ static void yield_if_long(struct conn *conn)
  * piece, and would be executed. */
 static void check_query_limit(struct conn *conn)
 {
-    size_t limit = (size_t)conn->loop->server->config.client_query_buffer_limit;
+    size_t limit = conn->loop->config.query_max;
     if (conn->in.len > limit || conn->request.need > limit)
         kill_counted(conn, "its request passes client-query-buffer-limit",
                      &conn->loop->stats.query_limit_kills);
@@ -680,12 +890,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (conn->state == CONN_LINGERING)
         return;
     loop_update_clock(loop);
-    conn->active_ns = loop->mono_ns;
-    conn->bytes_in += (size_t)n;
-    loop->stats.bytes_in += (size_t)n;
-    loop->stats.reads++;
+    set(&conn->shown.active_ns, loop->mono_ns);
+    stats_add(&conn->shown.bytes_in, (size_t)n);
+    stats_add(&loop->stats.bytes_in, (size_t)n);
+    stats_add(&loop->stats.reads, 1);
     borrow_out(conn);
-    merge_push(conn); /* what others sent before comes before these answers */
     if (buf->base == loop->read_buf) {
         size_t used = execute(conn, buf->base, (size_t)n);
         yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);
@@ -699,7 +908,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         yield_if_long(conn);
 }
 
-/* ---- the cron's visit ---- */
+/* ---- visits ---- */
 
 /* A client that reads a large reply slowly is not idle; libuv tells only when the kernel
  * has taken all of a write. */
@@ -707,7 +916,7 @@ static void note_progress(struct conn *conn)
 {
     size_t queue = conn->io.stream.write_queue_size;
     if (queue != conn->queue_at_visit)
-        conn->active_ns = conn->loop->mono_ns;
+        set(&conn->shown.active_ns, conn->loop->mono_ns);
     conn->queue_at_visit = queue;
 }
 
@@ -719,10 +928,11 @@ void conn_visit(struct conn *conn)
     if (conn->state != CONN_OPEN)
         return;
     note_progress(conn);
-    uint64_t idle_ns = now_ns > conn->active_ns ? now_ns - conn->active_ns : 0;
-    uint64_t timeout_s = (uint64_t)conn->loop->server->config.timeout_s;
+    uint64_t active_ns = conn->shown.active_ns;
+    uint64_t idle_ns = now_ns > active_ns ? now_ns - active_ns : 0;
+    uint64_t timeout_s = conn->loop->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn_n_subscriptions(conn) == 0 && !conn->blocked.is_waiting) {
+        conn->output_class == CONFIG_CLASS_NORMAL && !conn->blocked.is_waiting) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);
@@ -731,6 +941,7 @@ void conn_visit(struct conn *conn)
     conn_check_output(conn);
     if (conn->in.len == 0 && conn->in.cap > 0 && idle_ns > IDLE_SHRINK_NS)
         yn_buf_clear(&conn->in);
+    conn_show(conn);
 }
 
 void conn_reset_session(struct conn *conn)

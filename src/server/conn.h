@@ -9,11 +9,19 @@
  * While it cannot run commands, it does not read: the kernel's buffers push back on the
  * client.
  *
- * Everything here runs on the thread of the connection's loop.
+ * A connection belongs to the thread of its loop. The fields are of four kinds; the lock
+ * is the server's (loop.h).
+ *
+ *     OWN      the loop's thread alone
+ *     SHOWN    written by the loop's thread alone, read by any: atomic, without order
+ *     SHARED   read under the lock, changed by any thread that has it exclusively
+ *     SESSION  changed by the loop's thread under the lock (exclusively what others look
+ *              at), read by it at any time, and by others that have it exclusively
  */
 #ifndef CONN_H
 #define CONN_H
 
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "cmd/cmd.h"
@@ -29,6 +37,7 @@
 
 struct acl_user;
 struct loop;
+struct server;
 
 #define CONN_ADDRESS_MAX 128
 
@@ -40,6 +49,23 @@ enum conn_state {
 
 enum conn_reply { CONN_REPLY_ON, CONN_REPLY_OFF, CONN_REPLY_SKIP_NEXT, CONN_REPLY_SKIP };
 
+/* SHOWN: as of the end of the last turn. */
+struct conn_figures {
+    atomic_size_t in_len, in_cap, out_len, out_cap;
+    atomic_size_t queued; /* bytes that the kernel has not taken, but for pushes */
+    atomic_size_t held;   /* bytes of buffers, and of what waits behind jobs */
+    atomic_bool is_reading, is_writing, is_closing;
+    _Atomic uint64_t active_ns, bytes_in, bytes_out;
+};
+
+/* A client that has been let in. */
+struct conn_arrival {
+    int fd;
+    bool is_unix, is_local;
+    uint64_t id;
+    char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
+};
+
 struct conn {
     union {
         uv_handle_t handle;
@@ -48,32 +74,39 @@ struct conn {
         uv_pipe_t pipe;
     } io;
     struct loop *loop;
-    struct link in_conns;
-    struct link in_monitors; /* of the server; alone: no monitor */
+    int fd;
+    struct link in_loop;     /* OWN */
+    struct link in_conns;    /* SHARED: of the server */
+    struct link in_monitors; /* SESSION: of the server; alone: no monitor */
+    struct conn_figures shown;
 
     /* HOT: side by side, what a push to one of many subscribers looks at */
-    struct link in_ready; /* or in the loop's `pushed` */
-    enum conn_state state;
-    int resp;
-    bool is_running; /* a command of this connection is on the stack */
-    bool is_in_pushed;
-    const char *kill_reason; /* to be closed at its next turn, for this */
-    struct yn_buf push;      /* messages nobody asked for, waiting for a gap */
+    struct link in_ready;   /* OWN; or in the loop's `pushed` */
+    struct link in_called;  /* SHARED; see loop_wake */
+    enum conn_state state;  /* SESSION */
+    int resp;               /* SESSION */
+    bool is_running;        /* SHARED: a command of this connection is on some stack */
+    bool is_called_to_push; /* SHARED */
+    bool is_in_pushed;      /* OWN */
+    _Atomic(const char *) kill_reason; /* to be closed at its next turn, for this */
+    struct yn_buf push;     /* SHARED: messages nobody asked for, waiting for a gap */
+    atomic_size_t push_len; /* of it, for those without the lock */
 
     bool is_unix;
     bool is_local; /* from this machine */
 
-    /* input */
+    /* OWN: input */
+    struct yn_request_limits limits; /* as of the last batch */
     struct yn_request request;
     struct yn_buf
         in; /* bytes that are not executed yet, from the start of a request on */
     bool is_in_taken; /* the block of `in` is a value's from now on */
     bool is_reading;
-    bool has_more;  /* `in` may hold complete commands */
-    bool has_ended; /* the client sends no more */
-    bool is_held;   /* the next command waits for the end of a pause */
+    bool has_more;       /* `in` may hold complete commands */
+    bool has_ended;      /* the client sends no more */
+    atomic_bool is_held; /* SHARED: the next command waits for the end of a pause */
 
-    /* output: what the kernel is taking, and what comes next */
+    /* OWN: output: what the kernel is taking, and what comes next */
     struct yn_buf writing;
     size_t writing_left; /* bytes of it that are not taken yet, as far as known */
     bool is_writing;
@@ -82,21 +115,22 @@ struct conn {
     uv_shutdown_t shutdown_req;
     bool closes_when_flushed;
     uint64_t over_soft_since_ns;
+    enum config_class output_class; /* as of the last batch */
 
-    /* replies under way (jobs.h), and bytes of replies that wait behind them */
+    /* OWN: replies under way (jobs.h), and bytes of replies that wait behind them */
     struct link jobs;
     size_t jobs_bytes;
 
-    /* a transaction */
+    /* SESSION: a transaction; SHARED: that a key is touched that it watches */
     struct multi multi;
     struct watch_client watch;
 
-    /* a command that waits for a key (blocking.h) */
+    /* SHARED: a command that waits for a key (blocking.h) */
     struct blocked_client blocked;
     struct request_copy *waiting;
     bool waits_quietly; /* its reply is not wanted */
 
-    /* the session */
+    /* SESSION */
     uint64_t id;
     size_t db;
     bool is_authenticated;
@@ -109,32 +143,46 @@ struct conn {
     struct pubsub_list subscriptions[PUBSUB_KINDS];
     struct tracking_client tracking;
 
-    /* for CLIENT LIST and timeouts */
+    /* SESSION: for CLIENT LIST */
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
-    uint64_t created_ns, active_ns;
-    size_t queue_at_visit; /* bytes that libuv held at the cron's last visit */
+    uint64_t created_ns;
     const struct cmd_spec *last_spec;
-    uint64_t bytes_in, bytes_out, n_commands;
+    uint64_t n_commands;
+
+    /* OWN: timeouts */
+    size_t queue_at_visit; /* bytes that libuv held at the last visit */
     uint64_t linger_until_ns;
 };
 
-/* Makes a connection whose handle is initialised but not open. NULL: out of memory. */
-struct conn *conn_new(struct loop *loop, bool is_unix);
-/* Starts to serve the client: the handle is open, the addresses are filled in. */
-void conn_start(struct conn *conn);
-/* Closes at once; the memory goes when the loop comes round. */
+/* Serves a client that has been let in; on the loop's own thread, with no lock. Takes the
+ * descriptor. */
+void conn_open(struct loop *loop, const struct conn_arrival *arrival);
+/* Closes at once; the memory goes when the loop comes round. On the loop's own thread,
+ * with no lock. */
 void conn_close(struct conn *conn);
-/* Closes at the next turn, with a log line. May be called by anyone at any time. */
+/* Closes at the next turn, with a log line. By the loop's own thread at any time, by
+ * others under the lock, exclusively. */
 void conn_kill(struct conn *conn, const char *reason);
-/* Closes when what has been answered so far is written. */
+/* The same without a log line; and from now on nothing is sent to the client, and nothing
+ * waits for it. Under the lock, exclusively. */
+void conn_expel(struct conn *conn);
+/* Closes when what has been answered so far is written; on the loop's own thread. */
 void conn_finish(struct conn *conn);
+
+/* Whether the connection is one that others may see: open, and not about to be closed. */
+static inline bool conn_is_live(const struct conn *conn)
+{
+    return conn->state == CONN_OPEN &&
+           atomic_load_explicit(&conn->kill_reason, memory_order_relaxed) == NULL;
+}
 
 /* A turn: see above. */
 void conn_turn(struct conn *conn);
-/* The cron's visit, about once a second. */
+/* A visit, about once a second. */
 void conn_visit(struct conn *conn);
 
-/* Where to append a message that nobody asked for; call conn_pushed after it. */
+/* Where to append a message that nobody asked for; call conn_pushed after it. Under the
+ * lock, exclusively. */
 struct yn_buf *conn_push(struct conn *conn);
 void conn_pushed(struct conn *conn);
 
@@ -144,13 +192,18 @@ void conn_pushed(struct conn *conn);
 bool conn_may_take_in(const struct conn *conn, struct yn_bytes bytes);
 
 size_t conn_n_subscriptions(const struct conn *conn);
-enum config_class conn_class(const struct conn *conn);
-/* Bytes of answers that the kernel has not taken. */
+/* Brings conn->shown up to date; on the loop's own thread. */
+void conn_show(struct conn *conn);
+/* Bytes of answers that the kernel has not taken, as shown. Under the lock. */
 size_t conn_queued(const struct conn *conn);
-/* Bytes that the connection holds: itself and its buffers. */
+/* Bytes that the connection holds, as shown: itself and its buffers. Under the lock,
+ * exclusively. */
 size_t conn_memory(const struct conn *conn);
-/* Kills the connection if it holds more output than its class may. */
+/* Kills the connection if it holds more output than its class may; on the loop's own
+ * thread. */
 void conn_check_output(struct conn *conn);
+/* The open connection of this number, or NULL. Under the lock, exclusively. */
+struct conn *conn_find(const struct server *server, int64_t id);
 /* Ends what RESET ends: subscriptions, transaction, name, database, protocol,
  * authentication. */
 void conn_reset_session(struct conn *conn);

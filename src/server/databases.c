@@ -93,12 +93,12 @@ static bool clean_one(struct server *server, struct keyspace *ks, int64_t now_ms
                       uint64_t end_ns)
 {
     while (!keyspace_collect(ks)) {
-        if (loop_update_mono(&server->loop) > end_ns)
+        if (loop_update_mono(&server->loops[0]) > end_ns)
             return false;
     }
     bool expires = server->active_expire && server->pause.mode == PAUSE_NONE;
     while (expires && keyspace_expire(ks, EXPIRE_BATCH, now_ms) > 0) {
-        if (loop_update_mono(&server->loop) > end_ns)
+        if (loop_update_mono(&server->loops[0]) > end_ns)
             return false;
     }
     return true;
@@ -106,7 +106,7 @@ static bool clean_one(struct server *server, struct keyspace *ks, int64_t now_ms
 
 bool databases_clean(struct server *server, uint64_t end_ns)
 {
-    int64_t now_ms = loop_now_ms(&server->loop);
+    int64_t now_ms = loop_now_ms(&server->loops[0]);
     reaper_poll(&server->reaper);
     for (size_t i = 0; i < server->n_databases; i++) {
         if (!clean_one(server, server->databases[i], now_ms, end_ns))

@@ -48,6 +48,43 @@ static void refuse_cross_protocol(struct conn *conn, struct yn_bytes name)
     conn_finish(conn);
 }
 
+/* ---- the lock ---- */
+
+/* Commands of the session that change nothing that others can see. */
+static bool is_private(const struct cmd_spec *spec)
+{
+    return spec->run == server_ping || spec->run == server_echo ||
+           spec->run == server_select;
+}
+
+/* Whether this call reads only. GEORADIUS is told to be a write for the sake of STORE. */
+static bool only_reads(const struct cmd_spec *spec, size_t argc,
+                       const struct yn_bytes *argv)
+{
+    if (spec->subcommands != NULL && argc > 1) {
+        spec = cmd_find_sub(spec, argv[1]);
+        if (spec == NULL)
+            return false;
+    }
+    return (spec->flags & CMD_READONLY) != 0 || is_private(spec) ||
+           (spec->keys == CMD_KEYS_GEORADIUS && cmd_arity_is_ok(spec, argc) &&
+            cmd_keys_of(spec, argc, argv, NULL, 0) == 1);
+}
+
+enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch)
+{
+    const struct tracker *tracker = conn->tracking.tracker;
+    if (tracker != NULL) /* reads are entered in a table */
+        return LOOP_EXCLUSIVE;
+    for (size_t i = 0; i < batch->n; i++) {
+        if (batch->request[i].argc > 0 &&
+            (batch->spec[i] == NULL ||
+             !only_reads(batch->spec[i], batch->request[i].argc, batch->argv[i])))
+            return LOOP_EXCLUSIVE;
+    }
+    return LOOP_SHARED;
+}
+
 /* ---- checks ---- */
 
 /* What a RESP2 client may do while it is subscribed. */
@@ -146,11 +183,12 @@ static bool is_brief(const struct cmd_call *call)
 
 /* A command, or several brief ones, that took long enough for the slow log or for the
  * latency monitor. Of several the last one is named. */
-static void note_slow(const struct loop_untimed *run, uint64_t duration_ns)
+static void note_slow(const struct loop *loop, const struct loop_untimed *run,
+                      uint64_t duration_ns)
 {
-    struct server *server = run->conn->loop->server;
+    struct server *server = loop->server;
     const struct config *config = &server->config;
-    int64_t time_s = loop_now_ms(run->conn->loop) / 1000;
+    int64_t time_s = loop_now_ms(loop) / 1000;
     int64_t us = (int64_t)(duration_ns / 1000), ms = us / 1000;
     if (config->slowlog_log_slower_than_us >= 0 &&
         us >= config->slowlog_log_slower_than_us &&
@@ -167,14 +205,19 @@ static void note_slow(const struct loop_untimed *run, uint64_t duration_ns)
             .time_s = time_s,
             .duration_us = (uint64_t)us,
         };
+        uv_mutex_lock(&server->notes_mutex);
         slowlog_add(&server->slowlog, &call, (size_t)config->slowlog_max_len);
+        uv_mutex_unlock(&server->notes_mutex);
     }
     if (config->latency_monitor_threshold_ms > 0 &&
-        ms >= config->latency_monitor_threshold_ms)
+        ms >= config->latency_monitor_threshold_ms) {
+        uv_mutex_lock(&server->notes_mutex);
         latency_add(&server->latency,
                     (run->spec->flags & CMD_FAST) != 0 ? LATENCY_FAST_COMMAND
                                                        : LATENCY_COMMAND,
                     time_s, (uint64_t)ms);
+        uv_mutex_unlock(&server->notes_mutex);
+    }
 }
 
 /* What the clock has gone on by since it was looked at last is these commands'. */
@@ -187,7 +230,7 @@ static void count_time(struct loop *loop, const struct loop_untimed *run)
     if (loop->tracks_latency)
         stats_count_latency(c, run->n > 1 ? duration_ns / run->n : duration_ns, run->n);
     if (duration_ns >= loop->notable_ns)
-        note_slow(run, duration_ns);
+        note_slow(loop, run, duration_ns);
 }
 
 void dispatch_settle_time(struct loop *loop)
@@ -222,7 +265,7 @@ void dispatch_configure(struct loop *loop)
 static void count_call(const struct cmd_call *call)
 {
     struct conn *conn = call->host->conn;
-    struct loop *loop = conn->loop;
+    struct loop *loop = call->host->loop;
     struct stats_command *c = stats_command_of(&loop->stats, call->spec);
     if (loop->untimed.spec != call->spec) /* of EXEC's commands */
         dispatch_settle_time(loop);
@@ -423,7 +466,7 @@ enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *
                     (exec->host->out == &loop->scrap && conn->reply != CONN_REPLY_ON);
     struct yn_buf *out = jobs_out(conn);
     size_t len_before = out->len;
-    struct host host = host_server_begin(conn, is_quiet ? &loop->scrap : out);
+    struct host host = host_server_begin(loop, conn, is_quiet ? &loop->scrap : out);
     struct cmd_call call;
     host.is_in_exec = true;
     host.now_ms = exec->host->now_ms;
@@ -438,21 +481,33 @@ enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *
 
 bool dispatch_again(struct conn *conn)
 {
-    struct yn_buf *out = conn->waits_quietly ? &conn->loop->scrap : &conn->out;
-    struct host host = host_server_begin(conn, out);
+    struct loop *loop = loop_current();
+    /* The reply comes behind the messages that wait, before those that it causes. */
+    struct yn_buf reply = conn->push;
+    yn_buf_init(&conn->push);
+    struct host host =
+        host_server_begin(loop, conn, conn->waits_quietly ? &loop->scrap : &reply);
     struct cmd_call call;
+    host.is_again = true;
     conn->is_running = true;
     run_copy(&host, conn->waiting, true, &call);
     conn->is_running = false;
+    yn_buf_append(&reply, conn->push.data, conn->push.len);
+    yn_buf_clear(&conn->push);
+    conn->push = reply;
+    conn_pushed(conn);
     return !call.block.wanted;
 }
 
 void dispatch_step_jobs(struct conn *conn)
 {
-    uint64_t began_ns = conn->loop->mono_ns;
+    struct loop *loop = conn->loop;
+    uint64_t began_ns = loop->mono_ns;
     jobs_step(conn);
-    stats_command_of(&conn->loop->stats, conn->last_spec)->time_ns +=
-        loop_update_mono(conn->loop) - began_ns;
+    loop_lock(loop, LOOP_SHARED);
+    stats_command_of(&loop->stats, conn->last_spec)->time_ns +=
+        loop_update_mono(loop) - began_ns;
+    loop_unlock(loop);
 }
 
 void dispatch_run(struct conn *conn, struct batch *batch, size_t i)
@@ -465,7 +520,8 @@ void dispatch_run(struct conn *conn, struct batch *batch, size_t i)
     }
     enum conn_reply before = conn->reply;
     bool is_quiet = before == CONN_REPLY_OFF || before == CONN_REPLY_SKIP;
-    struct host host = host_server_begin(conn, is_quiet ? &loop->scrap : &conn->out);
+    struct host host =
+        host_server_begin(loop, conn, is_quiet ? &loop->scrap : &conn->out);
     struct cmd_call call = {.spec = batch->spec[i],
                             .host = &host,
                             .arena = loop->arena,

@@ -7,6 +7,7 @@
 
 #include "server/batch.h"
 #include "server/conn.h"
+#include "server/loop.h"
 
 /* Runs request i of the loop's batch, which has looked ahead. The reply is appended to
  * conn->out, or begun there when a job has to go on (jobs.h).
@@ -18,10 +19,12 @@ void dispatch_settle_time(struct loop *loop);
 /* To be called when what commands are watched for may have changed: the options of the
  * slow log and of latencies, monitors, a pause. */
 void dispatch_configure(struct loop *loop);
+/* How the lock has to be taken for the batch, as far as its requests tell. */
+enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch);
 /* Runs a command of the transaction that EXEC runs. Returns what it wished for. */
 enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request);
-/* Runs the command again that the connection waits with. Returns false when it has found
- * nothing again, and goes on waiting. */
+/* Runs the command again that the connection, of any loop, waits with. Returns false when
+ * it has found nothing again, and goes on waiting. */
 bool dispatch_again(struct conn *conn);
 /* Goes on with the replies under way (jobs_step), in the time of their command. */
 void dispatch_step_jobs(struct conn *conn);

@@ -4,6 +4,7 @@
  */
 #include "server/host_server.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,21 +16,22 @@
 #include "server/conn.h"
 #include "server/databases.h"
 #include "server/keyspace.h"
+#include "server/met_expired.h"
 #include "server/notify.h"
 #include "server/server.h"
 
-struct host host_server_begin(struct conn *conn, struct yn_buf *out)
+struct host host_server_begin(struct loop *loop, struct conn *conn, struct yn_buf *out)
 {
-    struct server *server = conn->loop->server;
+    struct server *server = loop->server;
     return (struct host){
-        .loop = conn->loop,
+        .loop = loop,
         .conn = conn,
         .keyspace = server->databases[conn->db],
         .db = conn->db,
         .out = out,
         .resp = conn->resp,
         .is_fixed17 = server->config.coordinate_format == CONFIG_COORDINATE_FIXED17,
-        .now_ms = loop_now_ms(conn->loop),
+        .now_ms = loop_now_ms(loop),
     };
 }
 
@@ -82,8 +84,14 @@ void host_reply_error(struct host *h, const char *text)
 
 void host_reply_error_bytes(struct host *h, struct yn_bytes text)
 {
+    struct loop *loop = h->loop;
+    bool is_alone = loop->locked == LOOP_UNLOCKED; /* a job's step */
     h->n_errors++;
-    stats_count_error(&h->loop->stats, text);
+    if (is_alone)
+        loop_lock(loop, LOOP_SHARED);
+    stats_count_error(&loop->stats, text);
+    if (is_alone)
+        loop_unlock(loop);
     yn_write_error(h->out, text);
 }
 
@@ -199,13 +207,21 @@ void host_count_search(struct host *h, const struct yn_search *search)
 {
     struct stats *stats = &h->loop->stats;
     struct yn_search_work work = yn_search_work(search);
-    stats->searches++;
-    stats->search_leaves += work.n_leaves;
-    stats->search_tested += work.n_tested;
-    stats->search_hits += yn_search_count(search);
+    stats_add(&stats->searches, 1);
+    stats_add(&stats->search_leaves, work.n_leaves);
+    stats_add(&stats->search_tested, work.n_tested);
+    stats_add(&stats->search_hits, yn_search_count(search));
 }
 
 /* ---- keys ---- */
+
+static void drop_expired(struct host *h, struct yn_bytes key)
+{
+    if (h->loop->locked == LOOP_EXCLUSIVE)
+        keyspace_drop_expired(h->keyspace, key, h->now_ms);
+    else if (keyspace_has_expired(h->keyspace, key, h->now_ms))
+        met_expired_add(&h->loop->met_expired, h->db, key);
+}
 
 /* Returns whether the key is there. */
 static bool count_look_up(struct host *h, struct yn_bytes key, struct host_value value)
@@ -217,7 +233,7 @@ static bool count_look_up(struct host *h, struct yn_bytes key, struct host_value
     h->loop->stats.keyspace_misses++;
     /* Who asks for a key that has expired is the first to hear that it has. */
     if (h->loop->server->pause.mode == PAUSE_NONE)
-        keyspace_drop_expired(h->keyspace, key, h->now_ms);
+        drop_expired(h, key);
     return false;
 }
 
@@ -353,6 +369,7 @@ bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)
 {
     struct server *server = h->loop->server;
+    assert(h->loop->locked == LOOP_EXCLUSIVE);
     h->loop->stats.changes++;
     if (server->watches.n_clients > 0)
         watch_touch(&server->watches, h->db, key);
@@ -377,7 +394,7 @@ int64_t host_key_idle_s(struct host *h, struct yn_bytes key)
 
 bool host_key_random(struct host *h, struct yn_bytes *out_key)
 {
-    return keyspace_random(h->keyspace, h->now_ms, out_key);
+    return keyspace_random(h->keyspace, &h->loop->random, h->now_ms, out_key);
 }
 
 struct yn_zset *host_zset_new(struct host *h)

@@ -21,11 +21,12 @@ struct host {
     int resp;                  /* 2 or 3 */
     bool is_fixed17;           /* coordinate-format */
     bool is_in_exec;           /* the command was queued in a transaction */
+    bool is_again;             /* it has waited, and may run on another thread */
     int64_t now_ms;
     size_t n_errors; /* error replies of this command */
 };
 
 /* An execution for the connection's client, as things are now. */
-struct host host_server_begin(struct conn *conn, struct yn_buf *out);
+struct host host_server_begin(struct loop *loop, struct conn *conn, struct yn_buf *out);
 
 #endif

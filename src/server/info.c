@@ -81,11 +81,12 @@ static void add_listener(const struct listener *listener, size_t i, struct yn_bu
              (int)(colon - listener->name), listener->name, colon + 1);
 }
 
-static void add_server(const struct server *s, struct yn_buf *out)
+static void add_server(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     struct utsname os;
     char executable[512];
-    uint64_t up_s = (s->loop.mono_ns - s->started_mono_ns) / 1000000000u;
+    uint64_t up_s = (loop_current()->mono_ns - s->started_mono_ns) / 1000000000u;
     ssize_t len = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[len > 0 ? len : 0] = '\0';
     uname(&os);
@@ -106,30 +107,34 @@ static void add_server(const struct server *s, struct yn_buf *out)
     line(out, "process_supervised:no");
     line(out, "run_id:%s", s->run_id);
     line(out, "tcp_port:%d", s->tcp_port);
-    line(out, "server_time_usec:%lld", (long long)loop_now_ms(&s->loop) * 1000);
+    line(out, "server_time_usec:%lld", (long long)loop_now_ms(loop_current()) * 1000);
     line(out, "uptime_in_seconds:%llu", (unsigned long long)up_s);
     line(out, "uptime_in_days:%llu", (unsigned long long)(up_s / 86400));
     line(out, "hz:%lld", (long long)s->config.hz);
     line(out, "configured_hz:%lld", (long long)s->config.hz);
-    line(out, "lru_clock:%lld", (long long)(loop_now_ms(&s->loop) / 1000 & 0xffffff));
+    line(out, "lru_clock:%lld",
+         (long long)(loop_now_ms(loop_current()) / 1000 & 0xffffff));
     line(out, "executable:%s", executable);
     line(out, "config_file:%s", s->config_file);
     line(out, "io_threads_active:0");
+    line(out, "yonder_threads:%zu", s->n_loops);
     for (size_t i = 0; i < s->n_listeners; i++)
         add_listener(&s->listeners[i], i, out);
 }
 
-static void add_clients(const struct server *s, struct yn_buf *out)
+static void add_clients(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     size_t max_in = 0, max_out = 0, n_pubsub = 0, n = 0;
-    const struct link *conns = &s->loop.conns;
+    const struct link *conns = &s->conns;
     for (const struct link *l = conns->next; l != conns; l = l->next) {
         const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state != CONN_OPEN)
+        if (!conn_is_live(conn))
             continue;
         n++;
         n_pubsub += conn_n_subscriptions(conn) > 0;
-        max_in = conn->in.cap > max_in ? conn->in.cap : max_in;
+        size_t in_cap = conn->shown.in_cap;
+        max_in = in_cap > max_in ? in_cap : max_in;
         max_out = conn_queued(conn) > max_out ? conn_queued(conn) : max_out;
     }
     line(out, "connected_clients:%zu", n);
@@ -170,8 +175,9 @@ static void add_used(const struct server *s, const struct memory_figures *m,
          100 * ratio(shares.dataset, shares.since_start));
 }
 
-static void add_memory(const struct server *s, struct yn_buf *out)
+static void add_memory(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     static const char *const scripts[] = {"used_memory_lua:0",
                                           "used_memory_vm_eval:0",
                                           "used_memory_lua_human:0B",
@@ -222,7 +228,8 @@ static void add_memory(const struct server *s, struct yn_buf *out)
          (unsigned long long)databases_n_freed((struct server *)s));
 }
 
-static void add_persistence(const struct server *s, struct yn_buf *out)
+static void add_persistence(const struct server *s, const struct stats *c,
+                            struct yn_buf *out)
 {
     static const char *const before[] = {"loading:0",
                                          "async_loading:0",
@@ -254,16 +261,14 @@ static void add_persistence(const struct server *s, struct yn_buf *out)
                                         "module_fork_last_cow_size:0",
                                         NULL};
     no_parts(out, before);
-    line(out, "rdb_changes_since_last_save:%llu",
-         (unsigned long long)s->loop.stats.changes);
+    line(out, "rdb_changes_since_last_save:%llu", (unsigned long long)c->changes);
     line(out, "rdb_bgsave_in_progress:0");
     line(out, "rdb_last_save_time:%lld", (long long)s->started_ms / 1000);
     no_parts(out, after);
 }
 
-static void add_stats(const struct server *s, struct yn_buf *out)
+static void add_stats(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
-    const struct stats *c = &s->loop.stats;
     static const char *const parts[] = {
         "latest_fork_usec:0",         "total_forks:0",
         "migrate_cached_sockets:0",   "slave_expires_tracked_keys:0",
@@ -332,8 +337,10 @@ static void add_stats(const struct server *s, struct yn_buf *out)
     line(out, "acl_access_denied_channel:%llu", (unsigned long long)c->denied_channels);
 }
 
-static void add_replication(const struct server *s, struct yn_buf *out)
+static void add_replication(const struct server *s, const struct stats *c,
+                            struct yn_buf *out)
 {
+    (void)c;
     line(out, "role:master");
     line(out, "connected_slaves:0");
     line(out, "master_failover_state:no-failover");
@@ -357,41 +364,47 @@ static void add_times(struct yn_buf *out, const char *suffix, int who)
          (long)usage.ru_utime.tv_usec);
 }
 
-static void add_cpu(const struct server *s, struct yn_buf *out)
+static void add_cpu(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     (void)s;
     add_times(out, "", RUSAGE_SELF);
     add_times(out, "_children", RUSAGE_CHILDREN);
     add_times(out, "_main_thread", RUSAGE_THREAD);
 }
 
-static void add_modules(const struct server *s, struct yn_buf *out)
+static void add_modules(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     (void)s;
     (void)out;
 }
 
-static void add_commandstats(const struct server *s, struct yn_buf *out)
+static void add_commandstats(const struct server *s, const struct stats *c,
+                             struct yn_buf *out)
 {
+    (void)s;
     for (size_t i = 0; i < STATS_COMMAND_SLOTS; i++) {
-        const struct stats_command *c = &s->loop.stats.command[i];
-        if (c->spec == NULL || c->calls + c->rejected + c->failed == 0)
+        const struct stats_command *m = &c->command[i];
+        if (m->spec == NULL || m->calls + m->rejected + m->failed == 0)
             continue;
         line(out,
              "cmdstat_%s:calls=%llu,usec=%llu,usec_per_call=%.2f,rejected_calls=%llu,"
              "failed_calls=%llu",
-             c->spec->name, (unsigned long long)c->calls,
-             (unsigned long long)(c->time_ns / 1000),
-             c->calls > 0 ? (double)c->time_ns / 1000 / (double)c->calls : 0.0,
-             (unsigned long long)c->rejected, (unsigned long long)c->failed);
+             m->spec->name, (unsigned long long)m->calls,
+             (unsigned long long)(m->time_ns / 1000),
+             m->calls > 0 ? (double)m->time_ns / 1000 / (double)m->calls : 0.0,
+             (unsigned long long)m->rejected, (unsigned long long)m->failed);
     }
 }
 
-static void add_errorstats(const struct server *s, struct yn_buf *out)
+static void add_errorstats(const struct server *s, const struct stats *c,
+                           struct yn_buf *out)
 {
-    for (size_t i = 0; i < s->loop.stats.n_errors; i++)
-        line(out, "errorstat_%s:count=%llu", s->loop.stats.error[i].code,
-             (unsigned long long)s->loop.stats.error[i].count);
+    (void)s;
+    for (size_t i = 0; i < c->n_errors; i++)
+        line(out, "errorstat_%s:count=%llu", c->error[i].code,
+             (unsigned long long)c->error[i].count);
 }
 
 /* "p50=0.123,p99=1.003,p99.9=9.087", in microseconds. */
@@ -413,29 +426,33 @@ static void add_percentiles(const struct server *s, const struct stats_command *
     line(out, "latency_percentiles_usec_%s:%s", c->spec->name, text);
 }
 
-static void add_latencystats(const struct server *s, struct yn_buf *out)
+static void add_latencystats(const struct server *s, const struct stats *c,
+                             struct yn_buf *out)
 {
     for (size_t i = 0; s->config.latency_tracking && i < STATS_COMMAND_SLOTS; i++) {
-        const struct stats_command *c = &s->loop.stats.command[i];
-        if (c->spec != NULL && c->latency_ns != NULL && c->latency_ns->n > 0)
-            add_percentiles(s, c, out);
+        const struct stats_command *m = &c->command[i];
+        if (m->spec != NULL && m->latency_ns != NULL && m->latency_ns->n > 0)
+            add_percentiles(s, m, out);
     }
 }
 
-static void add_cluster(const struct server *s, struct yn_buf *out)
+static void add_cluster(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    (void)c;
     (void)s;
     line(out, "cluster_enabled:0");
 }
 
-static void add_keyspace(const struct server *s, struct yn_buf *out)
+static void add_keyspace(const struct server *s, const struct stats *c,
+                         struct yn_buf *out)
 {
+    (void)c;
     for (size_t i = 0; i < s->n_databases; i++) {
         const struct keyspace *ks = s->databases[i];
         if (keyspace_count(ks) > 0)
             line(out, "db%zu:keys=%zu,expires=%zu,avg_ttl=%lld,subexpiry=0", i,
                  keyspace_count(ks), keyspace_n_volatile(ks),
-                 (long long)keyspace_mean_ttl_ms(ks, loop_now_ms(&s->loop)));
+                 (long long)keyspace_mean_ttl_ms(ks, loop_now_ms(loop_current())));
     }
 }
 
@@ -443,7 +460,8 @@ struct section {
     const char *name;
     const char *title;
     bool is_default;
-    void (*add)(const struct server *server, struct yn_buf *out);
+    void (*add)(const struct server *server, const struct stats *stats,
+                struct yn_buf *out);
 };
 
 static const struct section sections[] = {
@@ -480,18 +498,21 @@ void info_cmd(struct cmd_call *call)
 {
     struct host *h = call->host;
     struct yn_buf text;
+    struct stats *stats = server_stats(h->loop->server);
     yn_buf_init(&text);
+    text.failed = stats == NULL;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (!is_wanted(call, &sections[i]))
+        if (text.failed || !is_wanted(call, &sections[i]))
             continue;
         if (text.len > 0)
             yn_buf_append(&text, "\r\n", 2);
         line(&text, "# %s", sections[i].title);
-        sections[i].add(h->loop->server, &text);
+        sections[i].add(h->loop->server, stats, &text);
     }
     if (text.failed)
         host_reply_error(h, CMD_ERR_NOMEM);
     else
         yn_write_verbatim(h->out, h->resp, "txt", (struct yn_bytes){text.data, text.len});
     yn_buf_clear(&text);
+    server_stats_free(stats);
 }

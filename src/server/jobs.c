@@ -39,6 +39,34 @@ static void run_to_end(struct cmd_job *job, struct host *h)
     job->free(job);
 }
 
+/* Views of a set are frozen and freed by those who have the lock; by one at a time. */
+static void begin_with_views(struct loop *loop)
+{
+    if (loop->locked != LOOP_EXCLUSIVE)
+        uv_mutex_lock(&loop->server->views_mutex);
+}
+
+static void end_with_views(struct loop *loop)
+{
+    if (loop->locked != LOOP_EXCLUSIVE)
+        uv_mutex_unlock(&loop->server->views_mutex);
+}
+
+static bool hold_job(struct loop *loop, struct cmd_job *job)
+{
+    begin_with_views(loop);
+    bool ok = job->hold(job);
+    end_with_views(loop);
+    return ok;
+}
+
+static void free_job(struct loop *loop, struct cmd_job *job)
+{
+    begin_with_views(loop);
+    job->free(job);
+    end_with_views(loop);
+}
+
 /* Makes the job independent of the keyspace and of the loop. Returns false when out of
  * memory. */
 static bool hold(struct host *h, struct cmd_job *job)
@@ -47,7 +75,7 @@ static bool hold(struct host *h, struct cmd_job *job)
     bool takes_arena = cmd_arena_is_used(loop->arena);
     struct cmd_arena *fresh = takes_arena ? cmd_arena_new() : NULL;
     struct held_job *held = malloc(sizeof *held);
-    if (held == NULL || (takes_arena && fresh == NULL) || !job->hold(job)) {
+    if (held == NULL || (takes_arena && fresh == NULL) || !hold_job(loop, job)) {
         free(held);
         cmd_arena_free(fresh);
         return false;
@@ -78,14 +106,15 @@ void jobs_start(struct host *h, struct cmd_job *job)
         h->is_in_exec && (jobs_are_pending(h->conn) || h->out->len >= JOBS_CHUNK);
     if (job->step(job, h, is_small ? SMALL_CHUNK : JOBS_CHUNK))
         job->free(job);
-    else if (!hold(h, job))
+    else if (h->is_again || !hold(h, job)) /* a job stays with the connection's thread */
         run_to_end(job, h);
 }
 
-static void held_free(struct held_job *held)
+/* Under the lock. */
+static void held_free(struct loop *loop, struct held_job *held)
 {
     list_remove(&held->in_conn);
-    held->job->free(held->job);
+    free_job(loop, held->job);
     cmd_arena_free(held->arena);
     yn_buf_clear(&held->after);
     free(held);
@@ -93,7 +122,10 @@ static void held_free(struct held_job *held)
 
 void jobs_step(struct conn *conn)
 {
-    struct host host = host_server_begin(conn, &conn->out);
+    struct loop *loop = conn->loop;
+    /* no lock: a step looks at nothing but its job */
+    struct host host = {.loop = loop, .conn = conn, .db = conn->db, .out = &conn->out};
+    host.now_ms = loop_now_ms(loop);
     while (jobs_are_pending(conn) && conn->out.len < JOBS_CHUNK && !conn->out.failed) {
         struct held_job *held = first_of(conn);
         host.resp = held->resp;
@@ -103,13 +135,15 @@ void jobs_step(struct conn *conn)
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
         conn->jobs_bytes -= held->after.len + held->n_bytes;
-        held_free(held);
+        loop_lock(loop, LOOP_SHARED);
+        held_free(loop, held);
+        loop_unlock(loop);
     }
 }
 
 void jobs_drop(struct conn *conn)
 {
     while (jobs_are_pending(conn))
-        held_free(first_of(conn));
+        held_free(conn->loop, first_of(conn));
     conn->jobs_bytes = 0;
 }

@@ -7,6 +7,9 @@
 #ifndef KEYDIR_H
 #define KEYDIR_H
 
+#include <stdatomic.h>
+#include <stddef.h>
+
 #include "cmd/host.h"
 
 struct string_value;
@@ -22,13 +25,17 @@ struct key_entry {
     struct key_entry *next;
     union entry_value value;
     uint32_t key_len;
-    uint32_t used_s : 24;    /* when it was used last: seconds, modulo 2^24 */
+    /* When it was used last: seconds, modulo 2^24. The one thing that reads change. */
+    _Atomic uint32_t used_s;
     uint32_t type : 3;       /* enum host_type */
     uint32_t has_expiry : 1; /* then the tail has room for the number of its heap slot */
     uint32_t is_blob : 1;
     uint32_t form : 2; /* enum host_form */
     char tail[]; /* number of the heap slot if has_expiry (size_t, unaligned); the key */
 };
+
+/* Without its tail. */
+#define KEY_ENTRY_BYTES offsetof(struct key_entry, tail)
 
 /* Of places for entries, about: a segment has room for 256 chains and some 180 keys. */
 #define KEYDIR_BYTES_A_KEY 12

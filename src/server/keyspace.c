@@ -63,12 +63,13 @@ uint32_t keyspace_clock_s(int64_t now_ms)
 struct key_entry *keyspace_entry_new(struct yn_bytes key, bool has_expiry, int64_t now_ms)
 {
     size_t at = key_entry_offset(has_expiry);
-    struct key_entry *e = malloc(sizeof *e + at + key.len);
+    struct key_entry *e = malloc(KEY_ENTRY_BYTES + at + key.len);
     if (e == NULL)
         return NULL;
-    *e = (struct key_entry){.key_len = (uint32_t)key.len,
-                            .used_s = keyspace_clock_s(now_ms) & CLOCK_MASK,
-                            .has_expiry = has_expiry};
+    memset(e, 0, KEY_ENTRY_BYTES);
+    e->key_len = (uint32_t)key.len;
+    e->used_s = keyspace_clock_s(now_ms);
+    e->has_expiry = has_expiry;
     if (key.len > 0)
         memcpy(e->tail + at, key.data, key.len);
     return e;
@@ -81,7 +82,7 @@ void keyspace_entry_take(struct key_entry *e, const struct key_entry *old)
     e->type = old->type;
     e->is_blob = old->is_blob;
     e->form = old->form;
-    e->used_s = old->used_s;
+    atomic_init(&e->used_s, old->used_s);
 }
 
 void keyspace_value_drop(const struct keyspace_hooks *hooks, struct key_entry *e,
@@ -130,7 +131,6 @@ struct keyspace *keyspace_new(uint64_t hash_seed)
     if (ks == NULL)
         return NULL;
     ks->keys.seed = hash_seed;
-    ks->random = hash_seed;
     ks->hooks = &keyspace_no_hooks;
     due_init(&ks->heap, entry_place);
     return ks;
@@ -256,8 +256,8 @@ struct host_value keyspace_use(struct keyspace *ks, struct yn_bytes key, int64_t
 {
     struct key_entry *e = entry_find(ks, key, now_ms);
     uint32_t now_s = keyspace_clock_s(now_ms);
-    if (e != NULL && e->used_s != now_s)
-        e->used_s = now_s & CLOCK_MASK;
+    if (e != NULL && atomic_load_explicit(&e->used_s, memory_order_relaxed) != now_s)
+        atomic_store_explicit(&e->used_s, now_s, memory_order_relaxed);
     return value_of(e);
 }
 
@@ -296,7 +296,7 @@ size_t keyspace_key_memory(const struct keyspace *ks, struct yn_bytes key, int64
     const struct key_entry *e = keyspace_entry(ks, key, now_ms);
     if (e == NULL)
         return 0;
-    size_t bytes = sizeof *e + key_entry_offset(e->has_expiry) + e->key_len +
+    size_t bytes = KEY_ENTRY_BYTES + key_entry_offset(e->has_expiry) + e->key_len +
                    (e->has_expiry ? sizeof(struct due_slot) : 0);
     if (e->type == HOST_STRING && !e->is_blob)
         bytes += sizeof(struct string_value);
@@ -305,7 +305,7 @@ size_t keyspace_key_memory(const struct keyspace *ks, struct yn_bytes key, int64
 
 size_t keyspace_overhead(const struct keyspace *ks)
 {
-    return ks->keys.count * (sizeof(struct key_entry) + KEYDIR_BYTES_A_KEY) +
+    return ks->keys.count * (KEY_ENTRY_BYTES + KEYDIR_BYTES_A_KEY) +
            ks->heap.n * (sizeof(size_t) + sizeof(struct due_slot));
 }
 
@@ -360,10 +360,11 @@ uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor, size_t count,
 }
 
 /* Nearly all keys are expired: looks for one that is not, from a random place on. */
-static const struct key_entry *walk_to_live(struct keyspace *ks, int64_t now_ms)
+static const struct key_entry *walk_to_live(const struct keyspace *ks, uint64_t *random,
+                                            int64_t now_ms)
 {
     struct walk walk = {.ks = ks, .now_ms = now_ms};
-    uint64_t cursor = yn_random_next(&ks->random) >> 16;
+    uint64_t cursor = yn_random_next(random) >> 16;
     bool was_round = false;
     for (size_t i = 0; walk.first == NULL && i < RANDOM_WALK_STEPS; i++) {
         cursor = keydir_scan(&ks->keys, cursor, RANDOM_WALK_COUNT, visit_live, &walk);
@@ -374,17 +375,18 @@ static const struct key_entry *walk_to_live(struct keyspace *ks, int64_t now_ms)
     return walk.first;
 }
 
-bool keyspace_random(struct keyspace *ks, int64_t now_ms, struct yn_bytes *out_key)
+bool keyspace_random(const struct keyspace *ks, uint64_t *random, int64_t now_ms,
+                     struct yn_bytes *out_key)
 {
     struct walk walk = {.ks = ks, .now_ms = now_ms};
     const struct key_entry *e = NULL;
     if (ks->keys.count == 0)
         return false;
     for (size_t i = 0; e == NULL && i < RANDOM_TRIES; i++)
-        e = keydir_random(&ks->keys, yn_random_next(&ks->random),
-                          yn_random_next(&ks->random), visit_live, &walk);
+        e = keydir_random(&ks->keys, yn_random_next(random), yn_random_next(random),
+                          visit_live, &walk);
     if (e == NULL)
-        e = walk_to_live(ks, now_ms);
+        e = walk_to_live(ks, random, now_ms);
     if (e != NULL)
         *out_key = key_entry_name(e);
     return e != NULL;
@@ -409,6 +411,14 @@ static void remove_expired(struct keyspace *ks, struct key_entry **link, uint64_
         ks->hooks->expired(ks->hooks->ctx, ks->number, key_entry_name(*link));
     keyspace_remove_at(ks, link, hash, KEYSPACE_EXPIRED);
     ks->n_expired++;
+}
+
+bool keyspace_has_expired(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms)
+{
+    if (ks->heap.n == 0)
+        return false;
+    const struct key_entry *e = *keydir_find(&ks->keys, key, keydir_hash(&ks->keys, key));
+    return e != NULL && is_expired(ks, e, now_ms);
 }
 
 bool keyspace_drop_expired(struct keyspace *ks, struct yn_bytes key, int64_t now_ms)

@@ -78,6 +78,7 @@ char *keyspace_edit_string(struct keyspace *ks, struct yn_bytes key, size_t len,
 bool keyspace_remove(struct keyspace *ks, struct yn_bytes key, enum keyspace_drop why,
                      int64_t now_ms);
 /* Removes the key if it is expired. Returns true if it did. */
+bool keyspace_has_expired(const struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
 bool keyspace_drop_expired(struct keyspace *ks, struct yn_bytes key, int64_t now_ms);
 /* Moves value and expiry to another name, in another database or this one; what was there
  * goes. Returns false, nothing changed, when there is no such key or memory is out. */
@@ -112,8 +113,9 @@ size_t keyspace_overhead(const struct keyspace *ks);
  * once. Cursors are below 2^48. */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor, size_t count,
                        int64_t now_ms, host_key_fn visit, void *ctx);
-/* As host_key_random. */
-bool keyspace_random(struct keyspace *ks, int64_t now_ms, struct yn_bytes *out_key);
+/* As host_key_random. random: for yn_random_next. */
+bool keyspace_random(const struct keyspace *ks, uint64_t *random, int64_t now_ms,
+                     struct yn_bytes *out_key);
 
 /* Removes keys that are due, at most max of them. Returns how many it removed. */
 size_t keyspace_expire(struct keyspace *ks, size_t max, int64_t now_ms);

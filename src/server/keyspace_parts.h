@@ -22,7 +22,6 @@ struct keyspace {
     uint64_t n_expired;
     size_t n_garbage;
     uint64_t n_collected;
-    uint64_t random; /* state of the generator */
     struct due_heap heap;
     const struct keyspace_hooks *hooks;
     size_t number;

@@ -45,7 +45,7 @@ static struct key_entry *entry_for_put(struct keyspace *ks, struct yn_bytes key,
         link = keydir_find(&ks->keys, key, hash);
     }
     if (put_expiry(ks, link, expiry_ms)) {
-        (*link)->used_s = keyspace_clock_s(now_ms) & CLOCK_MASK;
+        (*link)->used_s = keyspace_clock_s(now_ms);
         return *link;
     }
     if (is_new)
@@ -319,7 +319,7 @@ bool keyspace_copy(struct keyspace *ks, struct yn_bytes from, struct keyspace *t
     if (e == NULL)
         return false;
     keyspace_entry_take(e, old);
-    e->used_s = keyspace_clock_s(now_ms) & CLOCK_MASK;
+    e->used_s = keyspace_clock_s(now_ms);
     struct loose_string loose = {.is_blob = old->is_blob, .value = old->value};
     bool has_value = true;
     if (e->form == HOST_FORM_PLAIN)

@@ -309,16 +309,18 @@ static size_t visit_bounds(struct host *h, const struct yn_histogram *histogram)
     return n;
 }
 
-static const struct stats_command *counted(struct host *h, const struct cmd_spec *spec)
+static const struct stats_command *counted(const struct stats *stats,
+                                           const struct cmd_spec *spec)
 {
-    const struct stats_command *c = stats_find_command(&h->loop->stats, spec);
+    const struct stats_command *c = stats_find_command(stats, spec);
     return c != NULL && c->latency_ns != NULL && c->latency_ns->n > 0 ? c : NULL;
 }
 
 /* The histogram of one command, if it has run. Without `reply` it is counted only. */
-static size_t visit_histogram(struct host *h, const struct cmd_spec *spec, bool reply)
+static size_t visit_histogram(struct host *h, const struct stats *stats,
+                              const struct cmd_spec *spec, bool reply)
 {
-    const struct stats_command *c = counted(h, spec);
+    const struct stats_command *c = counted(stats, spec);
     if (c == NULL)
         return 0;
     if (!reply)
@@ -334,35 +336,42 @@ static size_t visit_histogram(struct host *h, const struct cmd_spec *spec, bool 
 }
 
 /* A container stands for itself and all of its subcommands. */
-static size_t visit_command(struct host *h, const struct cmd_spec *spec, bool reply)
+static size_t visit_command(struct host *h, const struct stats *stats,
+                            const struct cmd_spec *spec, bool reply)
 {
-    size_t n = visit_histogram(h, spec, reply);
+    size_t n = visit_histogram(h, stats, spec, reply);
     for (const struct cmd_spec *sub = spec->subcommands; sub != NULL && sub->name != NULL;
          sub++)
-        n += visit_histogram(h, sub, reply);
+        n += visit_histogram(h, stats, sub, reply);
     return n;
 }
 
-static size_t visit_asked(struct cmd_call *call, bool reply)
+static size_t visit_asked(struct cmd_call *call, const struct stats *stats, bool reply)
 {
     size_t n = 0;
     if (call->argc == 2) {
         for (size_t i = 0; cmd_at(i) != NULL; i++)
-            n += visit_command(call->host, cmd_at(i), reply);
+            n += visit_command(call->host, stats, cmd_at(i), reply);
         return n;
     }
     for (size_t i = 2; i < call->argc; i++) {
         const struct cmd_spec *spec = cmd_find_full(call->argv[i]);
         if (spec != NULL)
-            n += visit_command(call->host, spec, reply);
+            n += visit_command(call->host, stats, spec, reply);
     }
     return n;
 }
 
 void latency_histogram(struct cmd_call *call)
 {
-    host_reply_map(call->host, visit_asked(call, false));
-    visit_asked(call, true);
+    struct stats *stats = server_stats(call->host->loop->server);
+    if (stats == NULL) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+        return;
+    }
+    host_reply_map(call->host, visit_asked(call, stats, false));
+    visit_asked(call, stats, true);
+    server_stats_free(stats);
 }
 
 void latency_help(struct cmd_call *call)

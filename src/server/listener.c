@@ -1,8 +1,11 @@
 #include "server/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,9 +17,11 @@
 #include "server/log.h"
 #include "server/server.h"
 
+/* Connections that are accepted before others have their turn. */
+#define ACCEPTS_A_TURN 64
 #define FD_WARNING_INTERVAL_NS ((uint64_t)60 * 1000 * 1000 * 1000)
 
-/* ---- accepting ---- */
+/* ---- who comes ---- */
 
 /* "127.0.0.1:6379", "[::1]:6379". */
 static void format_address(const struct sockaddr_storage *address, char *out, size_t size)
@@ -43,13 +48,13 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return (ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24) == 127;
 }
 
-/* Says why and closes. The text is short: a fresh socket takes it at once. */
-static void refuse(struct conn *conn, const char *text)
+/* Says why and hangs up. The text is short: a fresh socket takes it at once. */
+static void refuse(struct listener *listener, int fd, const char *text)
 {
-    uv_buf_t buf = {.base = (char *)(uintptr_t)text, .len = strlen(text)};
-    uv_try_write(&conn->io.stream, &buf, 1);
-    conn->loop->stats.rejected_connections++;
-    conn_close(conn);
+    ssize_t n = send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)n; /* the client may be gone already */
+    close(fd);
+    stats_add(&listener->server->loops[0].stats.rejected_connections, 1);
 }
 
 #define DENIED_TEXT                                                                          \
@@ -58,153 +63,222 @@ static void refuse(struct conn *conn, const char *text)
     "configuration, or CONFIG SET requirepass from this machine), or, if everybody who can " \
     "reach it may read and change its data, switch the protection off (protected-mode no).\r\n"
 
-/* Returns false when the peer is gone already. */
-static bool fill_tcp(struct conn *conn, struct sockaddr_storage *peer)
+/* Why the peer may not come in, or NULL. */
+static const char *refusal_of(const struct listener *listener, const char *address,
+                              bool is_local)
+{
+    struct server *server = listener->server;
+    loop_lock(&server->loops[0], LOOP_SHARED);
+    bool is_open_to_all =
+        !server->config.protected_mode || !server->acl.default_user->is_nopass;
+    size_t n_max = server->maxclients;
+    loop_unlock(&server->loops[0]);
+    if (!is_open_to_all && !is_local) {
+        log_warning("connection from %s refused: protected mode", address);
+        return DENIED_TEXT;
+    }
+    if (server->n_conns >= n_max)
+        return "-ERR max number of clients reached\r\n";
+    return NULL;
+}
+
+/* The addresses of the two ends, as CLIENT LIST shows them. */
+static void fill_addresses(const struct listener *listener,
+                           const struct sockaddr_storage *peer, struct conn_arrival *a)
 {
     struct sockaddr_storage local;
-    int len = sizeof *peer;
-    int keepalive_s = (int)conn->loop->server->config.tcp_keepalive_s;
-    memset(peer, 0, sizeof *peer);
+    socklen_t len = sizeof local;
+    if (listener->is_unix) {
+        snprintf(a->address, sizeof a->address, "%.*s:0", (int)sizeof a->address - 4,
+                 listener->name);
+        memcpy(a->local_address, a->address, sizeof a->local_address);
+        a->is_local = true;
+        return;
+    }
     memset(&local, 0, sizeof local);
-    if (uv_tcp_getpeername(&conn->io.tcp, (struct sockaddr *)peer, &len) != 0)
+    getsockname(a->fd, (struct sockaddr *)&local, &len);
+    format_address(peer, a->address, sizeof a->address);
+    format_address(&local, a->local_address, sizeof a->local_address);
+    a->is_local = is_loopback(peer);
+}
+
+/* A client that is on its way to its loop. */
+struct passenger {
+    struct loop_note note;
+    struct conn_arrival arrival;
+};
+
+static void on_arrival(struct loop *loop, struct loop_note *note)
+{
+    struct passenger *passenger = LIST_ITEM(note, struct passenger, note);
+    conn_open(loop, &passenger->arrival);
+    free(passenger);
+}
+
+/* The loops have their turns. Without memory for the way the client stays here. */
+static void hand_over(struct server *server, const struct conn_arrival *arrival)
+{
+    struct loop *loop = &server->loops[server->next_loop++ % server->n_loops];
+    struct passenger *passenger =
+        loop == loop_current() ? NULL : malloc(sizeof *passenger);
+    atomic_fetch_add(&server->n_conns, 1);
+    if (passenger == NULL) {
+        conn_open(loop_current(), arrival);
+        return;
+    }
+    *passenger = (struct passenger){.note.run = on_arrival, .arrival = *arrival};
+    loop_post(loop, &passenger->note);
+}
+
+static void admit(struct listener *listener, int fd, const struct sockaddr_storage *peer)
+{
+    struct server *server = listener->server;
+    struct conn_arrival arrival = {.fd = fd, .is_unix = listener->is_unix};
+    stats_add(&server->loops[0].stats.connections, 1);
+    fill_addresses(listener, peer, &arrival);
+    const char *refusal = refusal_of(listener, arrival.address, arrival.is_local);
+    if (refusal != NULL) {
+        refuse(listener, fd, refusal);
+        return;
+    }
+    arrival.id = ++server->next_client_id;
+    log_debug("client %s connected (id %llu)", arrival.address,
+              (unsigned long long)arrival.id);
+    hand_over(server, &arrival);
+}
+
+/* ---- out of descriptors ---- */
+
+static void warn_about_descriptors(struct server *server)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+    if (server->fd_warned_ns != 0 &&
+        server->loops[0].mono_ns - server->fd_warned_ns < FD_WARNING_INTERVAL_NS)
+        return;
+    server->fd_warned_ns = server->loops[0].mono_ns;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    log_warning("all %llu file descriptors are in use: further clients are turned away "
+                "until some leave (raise the limit on open files, or lower maxclients)",
+                (unsigned long long)limit.rlim_cur);
+}
+
+/* A client that cannot be accepted would stay in the queue, and the loop would be told of
+ * it without end. It is accepted with a descriptor that is kept for that, and sent away.
+ * Returns false when not even that is possible. */
+static bool turn_away(struct listener *listener)
+{
+    struct server *server = listener->server;
+    warn_about_descriptors(server);
+    if (server->spare_fd < 0)
         return false;
-    format_address(peer, conn->address, sizeof conn->address);
-    len = sizeof local;
-    uv_tcp_getsockname(&conn->io.tcp, (struct sockaddr *)&local, &len);
-    format_address(&local, conn->local_address, sizeof conn->local_address);
-    uv_tcp_nodelay(&conn->io.tcp, 1);
-    if (keepalive_s > 0)
-        uv_tcp_keepalive(&conn->io.tcp, 1, (unsigned)keepalive_s);
+    close(server->spare_fd);
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        refuse(listener, fd, "-ERR max number of clients reached\r\n");
+    server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
+}
+
+/* ---- accepting ---- */
+
+static bool is_out_of_descriptors(int err)
+{
+    return err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM;
+}
+
+/* Takes one connection. Returns false when there is none for now. */
+static bool accept_one(struct listener *listener)
+{
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof peer;
+    memset(&peer, 0, sizeof peer);
+    int fd = accept4(listener->fd, (struct sockaddr *)&peer, &len,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        admit(listener, fd, &peer);
+        return true;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return false;
+    if (is_out_of_descriptors(errno))
+        return turn_away(listener);
+    /* the client has gone again, or the network says something about it */
+    log_verbose("could not accept a connection on %s: %s", listener->name,
+                strerror(errno));
     return true;
 }
 
-static void admit(struct listener *listener, struct conn *conn)
+static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    struct server *server = listener->server;
-    const struct config *config = &server->config;
-    conn->loop->stats.connections++;
-    if (listener->is_unix) {
-        snprintf(conn->address, sizeof conn->address, "%.*s:0",
-                 (int)sizeof conn->address - 4, config->unixsocket);
-        memcpy(conn->local_address, conn->address, sizeof conn->address);
-    } else {
-        struct sockaddr_storage peer;
-        if (!fill_tcp(conn, &peer)) {
-            conn_close(conn);
-            return;
-        }
-        if (config->protected_mode && server->acl.default_user->is_nopass &&
-            !is_loopback(&peer)) {
-            log_warning("connection from %s refused: protected mode", conn->address);
-            refuse(conn, DENIED_TEXT);
-            return;
-        }
-        conn->is_local = is_loopback(&peer);
-    }
-    conn->is_local |= listener->is_unix;
-    if (conn->loop->n_conns > server->maxclients) {
-        refuse(conn, "-ERR max number of clients reached\r\n");
-        return;
-    }
-    conn->id = ++server->next_client_id;
-    log_debug("client %s connected (id %llu)", conn->address,
-              (unsigned long long)conn->id);
-    conn_start(conn);
-}
-
-/*
- * Without a free descriptor libuv accepts with one that it keeps in reserve, hangs up,
- * and says nothing. Descriptors are given out lowest first: getting the last one the
- * limit allows means that the next client will be turned away.
- */
-static void warn_if_last_descriptor(struct conn *conn)
-{
-    struct server *server = conn->loop->server;
-    struct rlimit limit;
-    uv_os_fd_t fd;
-    if (uv_fileno(&conn->io.handle, &fd) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        (rlim_t)fd + 1 < limit.rlim_cur)
-        return;
-    if (server->fd_warned_ns == 0 ||
-        conn->loop->mono_ns - server->fd_warned_ns > FD_WARNING_INTERVAL_NS)
-        log_warning(
-            "all %llu file descriptors are in use: further clients are turned away "
-            "until some leave (raise the limit on open files, or lower maxclients)",
-            (unsigned long long)limit.rlim_cur);
-    server->fd_warned_ns = conn->loop->mono_ns;
-}
-
-static void on_connection(uv_stream_t *stream, int status)
-{
-    struct listener *listener = stream->data;
+    struct listener *listener = poll->data;
+    (void)events;
     if (status < 0) {
-        log_verbose("could not accept a connection on %s: %s", listener->name,
+        log_verbose("could not accept connections on %s: %s", listener->name,
                     uv_strerror(status));
         return;
     }
-    struct conn *conn = conn_new(&listener->server->loop, listener->is_unix);
-    if (conn == NULL) {
-        log_warning("could not accept a connection: out of memory");
-        return;
-    }
-    int err = uv_accept(stream, &conn->io.stream);
-    if (err != 0) {
-        log_verbose("could not accept a connection: %s", uv_strerror(err));
-        conn_close(conn);
-        return;
-    }
-    loop_update_clock(conn->loop);
-    warn_if_last_descriptor(conn);
-    admit(listener, conn);
+    loop_update_clock(&listener->server->loops[0]);
+    for (int i = 0; i < ACCEPTS_A_TURN && accept_one(listener); i++)
+        continue;
 }
 
 /* ---- listening ---- */
 
-static struct listener *add(struct server *server, bool is_unix)
+/* Takes the socket over and closes it on failure. Returns 0 or a negative errno. */
+static int add(struct server *server, int fd, bool is_unix, const char *name)
 {
-    if (server->n_listeners == LISTENER_MAX)
-        return NULL;
+    if (server->n_listeners == LISTENER_MAX) {
+        close(fd);
+        return -ENOBUFS;
+    }
     struct listener *listener = &server->listeners[server->n_listeners];
-    memset(listener, 0, sizeof *listener);
-    listener->server = server;
-    listener->is_unix = is_unix;
-    int err = is_unix ? uv_pipe_init(&server->loop.uv, &listener->io.pipe, 0)
-                      : uv_tcp_init(&server->loop.uv, &listener->io.tcp);
-    if (err != 0)
-        return NULL;
-    listener->io.handle.data = listener;
-    server->n_listeners++;
-    return listener;
-}
-
-/* Closes the listener that was added last. Its memory is used again: let the loop finish.
- */
-static void drop_last(struct server *server)
-{
-    struct listener *listener = &server->listeners[--server->n_listeners];
-    uv_close(&listener->io.handle, NULL);
-    uv_run(&server->loop.uv, UV_RUN_NOWAIT);
-}
-
-static int listen_at(struct listener *listener, const struct sockaddr *address)
-{
-    const struct config *config = &listener->server->config;
-    unsigned flags = address->sa_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0;
-    int err = uv_tcp_bind(&listener->io.tcp, address, flags);
-    if (err == 0)
-        err = uv_listen(&listener->io.stream, (int)config->tcp_backlog, on_connection);
-    if (err != 0)
+    *listener = (struct listener){.server = server, .fd = fd, .is_unix = is_unix};
+    snprintf(listener->name, sizeof listener->name, "%s", name);
+    int err = uv_poll_init(&server->loops[0].uv, &listener->poll, fd);
+    if (err != 0) {
+        close(fd);
         return err;
-    struct sockaddr_storage bound;
-    int len = sizeof bound;
-    memset(&bound, 0, sizeof bound);
-    uv_tcp_getsockname(&listener->io.tcp, (struct sockaddr *)&bound, &len);
-    format_address(&bound, listener->name, sizeof listener->name);
-    /* With port 0 the first address chooses, and the others take the same port. */
-    listener->server->tcp_port = bound.ss_family == AF_INET6
-                                     ? ntohs(((struct sockaddr_in6 *)&bound)->sin6_port)
-                                     : ntohs(((struct sockaddr_in *)&bound)->sin_port);
+    }
+    listener->poll.data = listener;
+    server->n_listeners++;
     return 0;
+}
+
+/* Makes a socket that listens. Returns it, or a negative errno. */
+static int listen_at(const struct sockaddr *address, socklen_t len, int backlog)
+{
+    int on = 1;
+    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if ((address->sa_family != AF_UNIX &&
+         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) ||
+        (address->sa_family == AF_INET6 &&
+         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
+        bind(fd, address, len) != 0 || listen(fd, backlog) != 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
+    return fd;
+}
+
+static int listen_tcp(struct server *server, const struct addrinfo *at)
+{
+    char name[LISTENER_NAME_MAX];
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof bound;
+    int fd = listen_at(at->ai_addr, at->ai_addrlen, (int)server->config.tcp_backlog);
+    if (fd < 0)
+        return fd;
+    memset(&bound, 0, sizeof bound);
+    getsockname(fd, (struct sockaddr *)&bound, &len);
+    format_address(&bound, name, sizeof name);
+    /* With port 0 the first address chooses, and the others take the same port. */
+    server->tcp_port = bound.ss_family == AF_INET6
+                           ? ntohs(((struct sockaddr_in6 *)&bound)->sin6_port)
+                           : ntohs(((struct sockaddr_in *)&bound)->sin_port);
+    return add(server, fd, false, name);
 }
 
 /* Opens one address of `bind`. Returns 0 or a negative errno. */
@@ -231,11 +305,8 @@ static int open_tcp(struct server *server, const char *name)
         log_verbose("address '%s': %s", name, gai_strerror(err));
         return -EADDRNOTAVAIL;
     }
-    struct listener *listener = add(server, false);
-    int result = listener == NULL ? -ENOMEM : listen_at(listener, found->ai_addr);
+    int result = listen_tcp(server, found);
     freeaddrinfo(found);
-    if (result != 0 && listener != NULL)
-        drop_last(server);
     return result;
 }
 
@@ -310,24 +381,21 @@ static bool path_is_free(const char *path)
 static bool open_unix(struct server *server)
 {
     const char *path = server->config.unixsocket;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (path[0] == '\0')
         return true;
     if (!path_is_free(path))
         return false;
-    struct listener *listener = add(server, true);
-    int err = listener == NULL ? UV_ENOMEM : uv_pipe_bind(&listener->io.pipe, path);
-    if (err == 0)
-        err = uv_listen(&listener->io.stream, (int)server->config.tcp_backlog,
-                        on_connection);
+    strcpy(address.sun_path, path); /* path_is_free has looked at its length */
+    int fd = listen_at((struct sockaddr *)&address, sizeof address,
+                       (int)server->config.tcp_backlog);
+    int err = fd < 0 ? fd : add(server, fd, true, path);
     if (err == 0 && server->config.unixsocketperm != 0 &&
         chmod(path, (mode_t)server->config.unixsocketperm) != 0)
         err = -errno;
-    if (err != 0) {
+    if (err != 0)
         log_warning("could not listen on unix socket \"%s\": %s", path, uv_strerror(err));
-        return false;
-    }
-    snprintf(listener->name, sizeof listener->name, "%s", path);
-    return true;
+    return err == 0;
 }
 
 bool listener_open_all(struct server *server)
@@ -338,15 +406,27 @@ bool listener_open_all(struct server *server)
         log_warning("nothing to listen on: 'bind' and 'unixsocket' are both empty");
         return false;
     }
-    for (size_t i = 0; i < server->n_listeners; i++)
-        log_notice("ready to accept connections on %s", server->listeners[i].name);
+    server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        struct listener *listener = &server->listeners[i];
+        uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+        log_notice("ready to accept connections on %s", listener->name);
+    }
     return true;
 }
 
 void listener_close_all(struct server *server)
 {
     for (size_t i = 0; i < server->n_listeners; i++) {
-        if (!uv_is_closing(&server->listeners[i].io.handle))
-            uv_close(&server->listeners[i].io.handle, NULL);
+        struct listener *listener = &server->listeners[i];
+        if (uv_is_closing((uv_handle_t *)&listener->poll))
+            continue;
+        uv_close((uv_handle_t *)&listener->poll, NULL); /* stops, too */
+        close(listener->fd);
+        if (listener->is_unix)
+            unlink(listener->name);
     }
+    if (server->spare_fd >= 0)
+        close(server->spare_fd);
+    server->spare_fd = -1;
 }

@@ -1,5 +1,8 @@
 /*
  * listener.h: listening sockets (TCP, unix) and the checks a new connection must pass.
+ *
+ * All listen on the main thread; connections that are let in are handed to the loops in
+ * turn.
  */
 #ifndef LISTENER_H
 #define LISTENER_H
@@ -14,12 +17,8 @@ struct server;
 
 struct listener {
     struct server *server;
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } io;
+    uv_poll_t poll;
+    int fd;
     bool is_unix;
     char name[LISTENER_NAME_MAX]; /* "127.0.0.1:6379", a path */
 };

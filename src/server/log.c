@@ -3,18 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 1024
 
-static enum log_level min_level = LOG_LEVEL_NOTICE;
+static atomic_int min_level = LOG_LEVEL_NOTICE;
 static int log_fd = STDERR_FILENO;
 
 void log_set_level(enum log_level level)
 {
-    min_level = level;
+    min_level = (int)level;
 }
 
 int log_set_file(const char *path)
@@ -43,7 +44,7 @@ static void scrub(char *text, size_t len)
 void log_line(enum log_level level, const char *format, ...)
 {
     static const char *const level_text[] = {"debug", "verbose", "notice", "warning"};
-    if (level < min_level)
+    if ((int)level < min_level)
         return;
     char line[LINE_MAX_BYTES];
     struct timespec now;

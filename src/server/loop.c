@@ -1,6 +1,8 @@
 #include "server/loop.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -31,10 +33,152 @@ void loop_update_clock(struct loop *loop)
     loop->wall_less_mono_ns = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)loop->mono_ns;
 }
 
+/* ---- the lock ---- */
+
+static _Thread_local struct loop *current;
+
+struct loop *loop_current(void)
+{
+    return current;
+}
+
+void loop_lock(struct loop *loop, enum loop_lock how)
+{
+    struct server *server = loop->server;
+    assert(loop == current && loop->locked == LOOP_UNLOCKED);
+    if (server->n_loops > 1 && how == LOOP_SHARED)
+        rwlock_lock_shared(&server->lock, loop->index);
+    else if (server->n_loops > 1)
+        rwlock_lock_exclusive(&server->lock);
+    loop->locked = how;
+}
+
+void loop_unlock(struct loop *loop)
+{
+    struct server *server = loop->server;
+    enum loop_lock how = loop->locked;
+    loop->locked = LOOP_UNLOCKED;
+    if (server->n_loops > 1 && how == LOOP_SHARED)
+        rwlock_unlock_shared(&server->lock, loop->index);
+    else if (server->n_loops > 1)
+        rwlock_unlock_exclusive(&server->lock);
+}
+
+void loop_note_config(struct loop *loop)
+{
+    const struct server *server = loop->server;
+    const struct config *config = &server->config;
+    if (loop->config.version == server->config_version)
+        return;
+    loop->config =
+        (struct loop_config){.version = server->config_version,
+                             .hz = config->hz,
+                             .timeout_s = (uint64_t)config->timeout_s,
+                             .query_max = (size_t)config->client_query_buffer_limit,
+                             .bulk_max = config->proto_max_bulk_len};
+    memcpy(loop->config.output_limits, config->output_limits,
+           sizeof loop->config.output_limits);
+}
+
+/* ---- from other threads ---- */
+
+void loop_post(struct loop *loop, struct loop_note *note)
+{
+    note->next = NULL;
+    uv_mutex_lock(&loop->notes_mutex);
+    *loop->notes_end = note;
+    loop->notes_end = &note->next;
+    uv_mutex_unlock(&loop->notes_mutex);
+    uv_async_send(&loop->call);
+}
+
+static void run_notes(struct loop *loop)
+{
+    uv_mutex_lock(&loop->notes_mutex);
+    struct loop_note *note = loop->first_note;
+    loop->first_note = NULL;
+    loop->notes_end = &loop->first_note;
+    uv_mutex_unlock(&loop->notes_mutex);
+    while (note != NULL) {
+        struct loop_note *next = note->next;
+        note->run(loop, note);
+        note = next;
+    }
+}
+
+/* Has a connection of another loop called by that. */
+static void call(struct loop *loop, struct conn *conn, bool is_pushed)
+{
+    assert(current != NULL && current->locked == LOOP_EXCLUSIVE);
+    if (!list_is_empty(&conn->in_called)) {
+        conn->is_called_to_push &= is_pushed;
+        return;
+    }
+    conn->is_called_to_push = is_pushed;
+    list_append(&loop->called, &conn->in_called);
+    uv_async_send(&loop->call);
+}
+
+/* What others have called. The lock keeps them from calling more. */
+static void answer_calls(struct loop *loop)
+{
+    loop_lock(loop, LOOP_SHARED);
+    while (!list_is_empty(&loop->called)) {
+        struct conn *conn = LIST_ITEM(loop->called.next, struct conn, in_called);
+        list_remove(&conn->in_called);
+        if (conn->is_called_to_push)
+            loop_wake_pushed(loop, conn);
+        else
+            loop_wake(loop, conn);
+    }
+    loop_unlock(loop);
+}
+
+static void on_call(uv_async_t *async)
+{
+    struct loop *loop = async->data;
+    loop_update_clock(loop);
+    run_notes(loop);
+    answer_calls(loop);
+}
+
+/* ---- visits ---- */
+
+/* Each connection gets its visit about once a second: idle timeouts, lingering closes,
+ * buffers to shrink. */
+static void on_visits(uv_timer_t *timer)
+{
+    struct loop *loop = timer->data;
+    loop_update_clock(loop);
+    loop_lock(loop, LOOP_SHARED);
+    loop_note_config(loop);
+    loop_unlock(loop);
+    size_t hz = (size_t)loop->config.hz;
+    uv_timer_start(timer, on_visits, 1000 / hz, 0);
+    for (size_t n = loop->n_conns / hz + 8; n > 0; n--) {
+        if (loop->cursor == &loop->conns)
+            loop->cursor = loop->conns.next;
+        if (loop->cursor == &loop->conns)
+            return;
+        struct conn *conn = LIST_ITEM(loop->cursor, struct conn, in_loop);
+        loop->cursor = loop->cursor->next;
+        conn_visit(conn);
+        if (loop->cursor == &loop->conns)
+            return;
+    }
+}
+
+/* ---- life ---- */
+
 static void on_prepare(uv_prepare_t *prepare)
 {
-    const struct loop *loop = prepare->data;
+    struct loop *loop = prepare->data;
+    if (!loop->has_to_broadcast)
+        return;
+    loop->has_to_broadcast = false;
+    loop_lock(loop, LOOP_EXCLUSIVE);
     tracking_broadcast(&loop->server->tracking);
+    loop_unlock(loop);
 }
 
 /* Numbers of its own: from what is drawn here nobody learns the seed of the hashes. */
@@ -44,47 +188,86 @@ static bool seed_random(struct loop *loop)
            (ssize_t)sizeof loop->random;
 }
 
-bool loop_init(struct loop *loop, struct server *server)
+static void start_handles(struct loop *loop)
+{
+    uv_idle_init(&loop->uv, &loop->idle);
+    uv_prepare_init(&loop->uv, &loop->prepare);
+    uv_timer_init(&loop->uv, &loop->visits);
+    loop->idle.data = loop->prepare.data = loop->visits.data = loop->call.data = loop;
+    uv_prepare_start(&loop->prepare, on_prepare);
+    uv_timer_start(&loop->visits, on_visits, 0, 0);
+}
+
+bool loop_init(struct loop *loop, struct server *server, size_t index)
 {
     loop->server = server;
+    loop->index = index;
     list_init(&loop->conns);
     list_init(&loop->ready);
     list_init(&loop->pushed);
+    list_init(&loop->called);
+    loop->notes_end = &loop->first_note;
     loop->push_wait_ns = PUSHED_MIN_NS;
     loop->cursor = &loop->conns;
-    loop->n_conns = 0;
+    loop->config.version = UINT64_MAX;
     yn_buf_init(&loop->spare_out);
     yn_buf_init(&loop->scrap);
+    yn_buf_init(&loop->met_expired.keys);
     stats_init(&loop->stats);
-    loop->untimed = (struct loop_untimed){.n = 0};
 
+    if (index == 0)
+        current = loop; /* the main thread prepares much before it runs the loop */
     loop_update_clock(loop);
     loop->read_buf = malloc(LOOP_READ_BYTES);
     batch_init(&loop->batch);
     loop->arena = cmd_arena_new();
     if (loop->read_buf == NULL || loop->arena == NULL || !seed_random(loop) ||
-        uv_loop_init(&loop->uv) != 0) {
+        uv_mutex_init(&loop->notes_mutex) != 0 || uv_loop_init(&loop->uv) != 0 ||
+        uv_async_init(&loop->uv, &loop->call, on_call) != 0) {
         free(loop->read_buf);
         cmd_arena_free(loop->arena);
         return false;
     }
-    uv_idle_init(&loop->uv, &loop->idle);
-    uv_prepare_init(&loop->uv, &loop->prepare);
-    loop->idle.data = loop->prepare.data = loop;
-    uv_prepare_start(&loop->prepare, on_prepare);
+    start_handles(loop);
     return true;
+}
+
+void loop_run(struct loop *loop)
+{
+    current = loop;
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void loop_end(struct loop *loop)
+{
+    for (struct link *l = loop->conns.next; l != &loop->conns; l = l->next)
+        conn_close(LIST_ITEM(l, struct conn, in_loop));
+    close_handle((uv_handle_t *)&loop->idle);
+    close_handle((uv_handle_t *)&loop->prepare);
+    close_handle((uv_handle_t *)&loop->visits);
+    close_handle((uv_handle_t *)&loop->call);
 }
 
 void loop_clear(struct loop *loop)
 {
     uv_loop_close(&loop->uv);
+    uv_mutex_destroy(&loop->notes_mutex);
     free(loop->read_buf);
     batch_clear(&loop->batch);
     cmd_arena_free(loop->arena);
     stats_clear(&loop->stats);
     yn_buf_clear(&loop->spare_out);
     yn_buf_clear(&loop->scrap);
+    yn_buf_clear(&loop->met_expired.keys);
 }
+
+/* ---- turns ---- */
 
 /* Those that are woken again meanwhile wait for the next iteration: sockets come first.
  */
@@ -131,6 +314,10 @@ static void wake(struct loop *loop, struct conn *conn, struct link *list)
 
 void loop_wake(struct loop *loop, struct conn *conn)
 {
+    if (loop != current) {
+        call(loop, conn, false);
+        return;
+    }
     if (conn->is_in_pushed)
         list_remove(&conn->in_ready);
     if (list_is_empty(&conn->in_ready))
@@ -139,36 +326,13 @@ void loop_wake(struct loop *loop, struct conn *conn)
 
 void loop_wake_pushed(struct loop *loop, struct conn *conn)
 {
+    if (loop != current) {
+        call(loop, conn, true);
+        return;
+    }
     if (!list_is_empty(&conn->in_ready))
         return;
     if (list_is_empty(&loop->pushed))
         loop->pushed_ns = loop->mono_ns;
     wake(loop, conn, &loop->pushed);
-}
-
-struct conn *loop_find_conn(const struct loop *loop, int64_t id)
-{
-    const struct link *all = &loop->conns;
-    for (struct link *l = all->next; l != all; l = l->next) {
-        struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
-        if (conn->state == CONN_OPEN && (int64_t)conn->id == id)
-            return conn;
-    }
-    return NULL;
-}
-
-void loop_visit_conns(struct loop *loop, int64_t hz)
-{
-    size_t n = loop->n_conns / (size_t)hz + 8;
-    if (n > loop->n_conns)
-        n = loop->n_conns;
-    for (size_t i = 0; i < n; i++) {
-        if (loop->cursor == &loop->conns)
-            loop->cursor = loop->conns.next;
-        if (loop->cursor == &loop->conns)
-            return;
-        struct conn *conn = LIST_ITEM(loop->cursor, struct conn, in_conns);
-        loop->cursor = loop->cursor->next;
-        conn_visit(conn);
-    }
 }

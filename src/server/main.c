@@ -76,6 +76,7 @@ static bool prepare(const struct config *config, char *error)
 static bool check_kernel(char *error)
 {
     const char *wanted = getenv("YONDER_KERNEL");
+    const struct yn_kernel *chosen = yn_kernel(); /* now, not by the first search */
     if (wanted == NULL || *wanted == '\0')
         return true;
     if (!yn_kernel_is_name(wanted)) {
@@ -88,7 +89,7 @@ static bool check_kernel(char *error)
     if (yn_kernel_find(wanted) == NULL)
         log_warning("this processor cannot run the kernels \"%s\" that YONDER_KERNEL "
                     "names, using \"%s\"",
-                    wanted, yn_kernel()->name);
+                    wanted, chosen->name);
     return true;
 }
 

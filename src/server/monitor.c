@@ -10,6 +10,14 @@
 #include "server/redact.h"
 #include "server/server.h"
 
+/* Commands are shown from now on, or not any more. */
+static void note_monitors(struct server *server)
+{
+    server_note_readers(server);
+    for (size_t i = 0; i < server->n_loops; i++)
+        dispatch_configure(&server->loops[i]);
+}
+
 void monitor_cmd(struct cmd_call *call)
 {
     struct conn *conn = call->host->conn;
@@ -17,7 +25,7 @@ void monitor_cmd(struct cmd_call *call)
     if (!list_is_empty(&conn->in_monitors))
         return; /* Redis does not answer either */
     list_append(&server->monitors, &conn->in_monitors);
-    dispatch_configure(conn->loop);
+    note_monitors(server);
     host_reply_status(call->host, "OK");
 }
 
@@ -26,14 +34,14 @@ void monitor_remove(struct conn *conn)
     if (list_is_empty(&conn->in_monitors))
         return;
     list_remove(&conn->in_monitors);
-    dispatch_configure(conn->loop);
+    note_monitors(conn->loop->server);
 }
 
 /* +1339518083.107412 [0 127.0.0.1:60866] "keys" "*" */
 static void append_line(struct yn_buf *out, const struct conn *conn,
                         const struct cmd_call *call)
 {
-    const struct loop *loop = conn->loop;
+    const struct loop *loop = call->host->loop;
     int64_t now_us = ((int64_t)loop->mono_ns + loop->wall_less_mono_ns) / 1000;
     char head[CONN_ADDRESS_MAX + 96];
     int n = snprintf(head, sizeof head, "+%" PRId64 ".%06" PRId64 " [%zu %s%s] ",
@@ -43,7 +51,7 @@ static void append_line(struct yn_buf *out, const struct conn *conn,
     size_t len = (size_t)n < sizeof head ? (size_t)n : sizeof head - 1;
     yn_buf_append(out, head, len);
 
-    bool *is_secret = cmd_arena_take(conn->loop->arena, call->argc * sizeof *is_secret);
+    bool *is_secret = cmd_arena_take(call->arena, call->argc * sizeof *is_secret);
     if (is_secret == NULL) {
         out->failed = true;
         return;

@@ -52,11 +52,11 @@ void pause_release(struct conn *conn)
 
 static void end_pause(struct server *server)
 {
-    struct link *conns = &server->loop.conns;
+    struct link *conns = &server->conns;
     server->pause.mode = PAUSE_NONE;
     server->pause.end_ns = 0;
-    uv_timer_stop(&server->pause.timer);
-    dispatch_configure(&server->loop);
+    server_note_readers(server);
+    pause_set_timer(server);
     for (struct link *l = conns->next; l != conns; l = l->next)
         pause_release(LIST_ITEM(l, struct conn, in_conns));
 }
@@ -64,12 +64,14 @@ static void end_pause(struct server *server)
 static void on_timer(uv_timer_t *timer)
 {
     struct server *server = timer->data;
-    uint64_t now_ns = loop_update_mono(&server->loop);
+    struct loop *loop = &server->loops[0];
+    loop_lock(loop, LOOP_EXCLUSIVE);
     /* libuv's clock is that of the iteration's start: it may ring a little early. */
-    if (now_ns < server->pause.end_ns)
+    if (loop_update_mono(loop) < server->pause.end_ns)
         uv_timer_start(timer, on_timer, 1, 0);
     else
         end_pause(server);
+    loop_unlock(loop);
 }
 
 void pause_init(struct pause *pause, uv_loop_t *uv)
@@ -80,18 +82,34 @@ void pause_init(struct pause *pause, uv_loop_t *uv)
     uv_timer_init(uv, &pause->timer);
 }
 
+void pause_set_timer(struct server *server)
+{
+    struct pause *pause = &server->pause;
+    struct loop *loop = &server->loops[0];
+    if (loop_current() != loop) {
+        server_poke(server);
+        return;
+    }
+    uint64_t now_ns = loop_update_mono(loop);
+    if (pause->mode == PAUSE_NONE)
+        uv_timer_stop(&pause->timer);
+    else
+        uv_timer_start(&pause->timer, on_timer,
+                       pause->end_ns > now_ns ? (pause->end_ns - now_ns) / 1000000 : 0,
+                       0);
+}
+
 /* A pause that is under way becomes stricter or longer, never less. */
 static void begin_pause(struct server *server, enum pause_mode mode, uint64_t length_ms)
 {
     struct pause *pause = &server->pause;
-    uint64_t now_ns = loop_update_mono(&server->loop);
-    uint64_t end_ns = now_ns + length_ms * UINT64_C(1000000);
+    uint64_t end_ns = loop_update_mono(loop_current()) + length_ms * UINT64_C(1000000);
     if (end_ns > pause->end_ns)
         pause->end_ns = end_ns;
     if (mode > pause->mode)
         pause->mode = mode;
-    dispatch_configure(&server->loop);
-    uv_timer_start(&pause->timer, on_timer, (pause->end_ns - now_ns) / 1000000, 0);
+    server_note_readers(server);
+    pause_set_timer(server);
 }
 
 /* ---- CLIENT PAUSE, CLIENT UNPAUSE ---- */

@@ -12,19 +12,21 @@
 #include "cmd/cmd.h"
 
 struct conn;
-struct loop;
+struct server;
 
 enum pause_mode { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL };
 
 struct pause {
     enum pause_mode mode;
-    uint64_t end_ns; /* on the loop's monotonic clock */
+    uint64_t end_ns; /* on the monotonic clock */
     size_t n_held;   /* connections */
     uv_timer_t timer;
 };
 
 /* The timer is to be closed by the caller in the end. */
 void pause_init(struct pause *pause, uv_loop_t *uv);
+/* Sets the timer to the end of the pause; another thread than the main one has it set. */
+void pause_set_timer(struct server *server);
 
 static inline bool pause_is_on(const struct pause *pause)
 {

@@ -20,6 +20,7 @@
 #include "server/dispatch.h"
 #include "server/log.h"
 #include "server/memory.h"
+#include "server/notify.h"
 
 /* Descriptors that are not clients: listeners, log, libuv's own. */
 #define RESERVED_FDS 64
@@ -31,6 +32,8 @@
  * there are more: a fifth of the time at most, and no request waits longer than this. */
 #define CLEAN_BUDGET_NS ((uint64_t)250 * 1000)
 #define CLEAN_PAUSE_MS 1
+/* More threads than this are for those who ask for them. */
+#define THREADS_DEFAULT_MAX 8
 /* How long the block of a large value is kept for the next one, at the least. */
 #define TRIM_NS ((uint64_t)1000 * 1000 * 1000)
 
@@ -112,13 +115,14 @@ static bool write_pidfile(struct server *server)
 /* One slice. Returns false when there is more to do. */
 static bool clean(struct server *server)
 {
-    return databases_clean(server, loop_update_mono(&server->loop) + CLEAN_BUDGET_NS);
+    return databases_clean(server, loop_update_mono(&server->loops[0]) + CLEAN_BUDGET_NS);
 }
 
 /* The same, counted. */
 static bool clean_counted(struct server *server)
 {
-    struct loop *loop = &server->loop;
+    struct loop *loop = &server->loops[0];
+    loop_lock(loop, LOOP_EXCLUSIVE);
     uint64_t began_ns = loop_update_mono(loop);
     bool is_done = clean(server);
     uint64_t duration_ns = loop_update_mono(loop) - began_ns;
@@ -128,6 +132,7 @@ static bool clean_counted(struct server *server)
     if (threshold_ms > 0 && duration_ns / 1000000 >= (uint64_t)threshold_ms)
         latency_add(&server->latency, LATENCY_EXPIRE_CYCLE, loop_now_ms(loop) / 1000,
                     duration_ns / 1000000);
+    loop_unlock(loop);
     return is_done;
 }
 
@@ -137,21 +142,48 @@ static void on_clean_timer(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
+struct stats *server_stats(const struct server *server)
+{
+    struct stats *total = calloc(1, sizeof *total);
+    for (size_t i = 0; total != NULL && i < server->n_loops; i++)
+        stats_merge(total, &server->loops[i].stats);
+    return total;
+}
+
+void server_stats_free(struct stats *stats)
+{
+    if (stats != NULL)
+        stats_clear(stats);
+    free(stats);
+}
+
 static void sample_rates(struct server *server)
 {
-    struct loop *loop = &server->loop;
-    uint64_t span_ns = loop->mono_ns - server->sample_ns;
+    uint64_t span_ns = server->loops[0].mono_ns - server->sample_ns;
+    uint64_t commands = 0, in = 0, out = 0;
     if (span_ns < UINT64_C(1000000000))
         return;
+    for (size_t i = 0; i < server->n_loops; i++) {
+        const struct stats *s = &server->loops[i].stats;
+        commands += s->commands;
+        in += s->bytes_in;
+        out += s->bytes_out;
+    }
     double span_s = (double)span_ns / 1e9;
-    const struct stats *s = &loop->stats;
-    server->ops_per_s = (double)(s->commands - server->sample_commands) / span_s;
-    server->in_kb_per_s = (double)(s->bytes_in - server->sample_in) / 1024 / span_s;
-    server->out_kb_per_s = (double)(s->bytes_out - server->sample_out) / 1024 / span_s;
-    server->sample_ns = loop->mono_ns;
-    server->sample_commands = s->commands;
-    server->sample_in = s->bytes_in;
-    server->sample_out = s->bytes_out;
+    server->ops_per_s = (double)(commands - server->sample_commands) / span_s;
+    server->in_kb_per_s = (double)(in - server->sample_in) / 1024 / span_s;
+    server->out_kb_per_s = (double)(out - server->sample_out) / 1024 / span_s;
+    server->sample_ns = server->loops[0].mono_ns;
+    server->sample_commands = commands;
+    server->sample_in = in;
+    server->sample_out = out;
+}
+
+void server_note_readers(struct server *server)
+{
+    server->reads_are_noted = !list_is_empty(&server->monitors) ||
+                              (server->config.notify_classes & NOTIFY_MISS) != 0 ||
+                              pause_is_on(&server->pause) || server->is_over_memory;
 }
 
 static bool note_memory(struct server *server, size_t used)
@@ -160,13 +192,14 @@ static bool note_memory(struct server *server, size_t used)
         server->peak_memory = used;
     server->is_over_memory =
         server->config.maxmemory > 0 && used > (size_t)server->config.maxmemory;
+    server_note_readers(server);
     return server->is_over_memory;
 }
 
 struct server_shares server_shares_of(const struct server *server, size_t allocated)
 {
     struct server_shares shares = {.clients = 0};
-    const struct link *conns = &server->loop.conns;
+    const struct link *conns = &server->conns;
     for (const struct link *l = conns->next; l != conns; l = l->next)
         shares.clients += conn_memory(LIST_ITEM(l, struct conn, in_conns));
     shares.overhead = server->startup_memory + shares.clients;
@@ -192,26 +225,29 @@ bool server_check_memory(struct server *server)
 /* About once a second. */
 static void trim(struct server *server)
 {
-    if (server->loop.mono_ns - server->trimmed_ns < TRIM_NS)
+    if (server->loops[0].mono_ns - server->trimmed_ns < TRIM_NS)
         return;
-    server->trimmed_ns = server->loop.mono_ns;
+    server->trimmed_ns = server->loops[0].mono_ns;
     blob_trim(false);
 }
 
 static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
-    loop_update_clock(&server->loop);
+    struct loop *loop = &server->loops[0];
+    loop_update_clock(loop);
     if (!uv_is_active((uv_handle_t *)&server->clean_timer) && !clean_counted(server))
         uv_timer_start(&server->clean_timer, on_clean_timer, CLEAN_PAUSE_MS,
                        CLEAN_PAUSE_MS);
-    loop_visit_conns(&server->loop, server->config.hz);
-    note_memory(server, memory_allocated());
+    size_t used = memory_allocated(); /* takes its time: not under the lock */
+    loop_lock(loop, LOOP_EXCLUSIVE);
+    note_memory(server, used);
     sample_rates(server);
+    loop_unlock(loop);
     trim(server);
 }
 
-static void start_cron(struct server *server)
+static void set_cron(struct server *server)
 {
     uint64_t period_ms = 1000 / (uint64_t)server->config.hz;
     /* Starting it again puts it off: with CONFIG SET once a period it would never run. */
@@ -219,6 +255,30 @@ static void start_cron(struct server *server)
         uv_timer_set_repeat(&server->cron, period_ms);
     else
         uv_timer_start(&server->cron, on_cron, period_ms, period_ms);
+}
+
+static void begin_stop(struct server *server);
+
+static void on_poke(struct loop *loop, struct loop_note *note)
+{
+    struct server *server = LIST_ITEM(note, struct server, poke);
+    server->is_poked = false;
+    loop_lock(loop, LOOP_EXCLUSIVE);
+    if (!server->has_ended) {
+        set_cron(server);
+        blocking_set_timer(server);
+        pause_set_timer(server);
+    }
+    loop_unlock(loop);
+    if (server->is_stopping)
+        begin_stop(server);
+}
+
+void server_poke(struct server *server)
+{
+    server->poke.run = on_poke;
+    if (!atomic_exchange(&server->is_poked, true))
+        loop_post(&server->loops[0], &server->poke);
 }
 
 bool server_apply_password(struct server *server)
@@ -232,15 +292,16 @@ bool server_apply_password(struct server *server)
 
 void server_apply_config(struct server *server)
 {
+    server->config_version++;
     server->acl.new_all_channels = server->config.acl_pubsub_default != 0;
     acl_log_shorten(&server->acl_log, (size_t)server->config.acllog_max_len);
     log_set_level((enum log_level)server->config.loglevel);
-    if (!server->is_stopping)
-        start_cron(server);
     if (server->maxclients_asked != server->config.maxclients)
         fit_maxclients(server);
-    dispatch_configure(&server->loop);
+    for (size_t i = 0; i < server->n_loops; i++)
+        dispatch_configure(&server->loops[i]);
     server_check_memory(server);
+    server_poke(server);
 }
 
 /* ---- stop ---- */
@@ -251,12 +312,34 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, NULL);
 }
 
-/* With its last handle closed the loop ends. */
-static void end_loop(struct server *server)
+/* Has every loop do something, this one at once. */
+static void tell_loops(struct server *server,
+                       void (*run)(struct loop *loop, struct loop_note *note))
 {
-    struct link *conns = &server->loop.conns;
-    for (struct link *l = conns->next; l != conns; l = l->next)
-        conn_close(LIST_ITEM(l, struct conn, in_conns));
+    for (size_t i = 1; i < server->n_loops; i++) {
+        struct loop_note *note = calloc(1, sizeof *note);
+        if (note == NULL) {
+            log_warning("could not stop in good order: out of memory");
+            _exit(1);
+        }
+        note->run = run;
+        loop_post(&server->loops[i], note);
+    }
+    run(&server->loops[0], NULL);
+}
+
+static void on_end(struct loop *loop, struct loop_note *note)
+{
+    loop_end(loop);
+    free(note);
+}
+
+/* With its last handle closed a loop ends. */
+static void end_loops(struct server *server)
+{
+    if (server->has_ended)
+        return;
+    server->has_ended = true;
     close_handle((uv_handle_t *)&server->cron);
     close_handle((uv_handle_t *)&server->clean_timer);
     close_handle((uv_handle_t *)&server->stop_timer);
@@ -264,37 +347,53 @@ static void end_loop(struct server *server)
     close_handle((uv_handle_t *)&server->wait_timer);
     close_handle((uv_handle_t *)&server->signals[0]);
     close_handle((uv_handle_t *)&server->signals[1]);
-    close_handle((uv_handle_t *)&server->loop.idle);
-    close_handle((uv_handle_t *)&server->loop.prepare);
+    tell_loops(server, on_end);
 }
 
-static void on_stop_timer(uv_timer_t *timer)
+static bool are_conns_done(struct server *server, uint64_t waited_ns)
 {
-    struct server *server = timer->data;
-    struct link *conns = &server->loop.conns;
-    uint64_t waited_ns = loop_update_mono(&server->loop) - server->stop_began_ns;
+    const struct link *conns = &server->conns;
     bool is_done = true;
-    for (struct link *l = conns->next; l != conns; l = l->next) {
+    loop_lock(&server->loops[0], LOOP_SHARED);
+    for (const struct link *l = conns->next; l != conns; l = l->next) {
         const struct conn *conn = LIST_ITEM(l, struct conn, in_conns);
         if (conn->state == CONN_OPEN ||
             (conn->state == CONN_LINGERING && waited_ns < STOP_LINGER_NS))
             is_done = false;
     }
-    if (is_done || waited_ns >= STOP_FLUSH_NS)
-        end_loop(server);
+    loop_unlock(&server->loops[0]);
+    return is_done;
+}
+
+static void on_stop_timer(uv_timer_t *timer)
+{
+    struct server *server = timer->data;
+    uint64_t waited_ns = loop_update_mono(&server->loops[0]) - server->stop_began_ns;
+    if (are_conns_done(server, waited_ns) || waited_ns >= STOP_FLUSH_NS)
+        end_loops(server);
+}
+
+static void on_finish(struct loop *loop, struct loop_note *note)
+{
+    for (struct link *l = loop->conns.next; l != &loop->conns; l = l->next)
+        conn_finish(LIST_ITEM(l, struct conn, in_loop));
+    free(note);
+}
+
+static void begin_stop(struct server *server)
+{
+    if (server->stop_began_ns != 0)
+        return;
+    server->stop_began_ns = loop_update_mono(&server->loops[0]);
+    listener_close_all(server);
+    tell_loops(server, on_finish);
+    uv_timer_start(&server->stop_timer, on_stop_timer, 10, 20);
 }
 
 void server_stop(struct server *server)
 {
-    if (server->is_stopping)
-        return;
     server->is_stopping = true;
-    server->stop_began_ns = loop_update_mono(&server->loop);
-    listener_close_all(server);
-    struct link *conns = &server->loop.conns;
-    for (struct link *l = conns->next; l != conns; l = l->next)
-        conn_finish(LIST_ITEM(l, struct conn, in_conns));
-    uv_timer_start(&server->stop_timer, on_stop_timer, 10, 20);
+    server_poke(server);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -303,7 +402,8 @@ static void on_signal(uv_signal_t *handle, int number)
     const char *name = number == SIGINT ? "SIGINT" : "SIGTERM";
     if (server->is_stopping) {
         log_warning("received %s again: stopping at once", name);
-        end_loop(server);
+        begin_stop(server);
+        end_loops(server);
         return;
     }
     log_notice("received %s: stopping", name);
@@ -315,7 +415,7 @@ static void on_signal(uv_signal_t *handle, int number)
 static void start_handles(struct server *server)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-    uv_loop_t *uv = &server->loop.uv;
+    uv_loop_t *uv = &server->loops[0].uv;
     uv_timer_init(uv, &server->cron);
     uv_timer_init(uv, &server->clean_timer);
     uv_timer_init(uv, &server->stop_timer);
@@ -336,6 +436,27 @@ static bool register_own(void)
            cmd_register(inspect_table) && cmd_register(acl_table);
 }
 
+/* As many loops as the configuration says, or as there are processors. */
+static bool create_loops(struct server *server)
+{
+    size_t n = (size_t)server->config.threads;
+    if (n == 0) {
+        n = uv_available_parallelism();
+        n = n > THREADS_DEFAULT_MAX ? THREADS_DEFAULT_MAX : n;
+    }
+    list_init(&server->conns);
+    server->loops = calloc(n, sizeof *server->loops);
+    if (server->loops == NULL || !rwlock_init(&server->lock, n) ||
+        uv_mutex_init(&server->notes_mutex) != 0 ||
+        uv_mutex_init(&server->views_mutex) != 0)
+        return false;
+    for (; server->n_loops < n; server->n_loops++) {
+        if (!loop_init(&server->loops[server->n_loops], server, server->n_loops))
+            return false;
+    }
+    return true;
+}
+
 /* The users of the aclfile or of the configuration file, and the default user. */
 static bool load_users(struct server *server)
 {
@@ -351,17 +472,38 @@ static bool load_users(struct server *server)
     return ok;
 }
 
+static void run_loop(void *arg)
+{
+    loop_run(arg);
+}
+
+static bool start_threads(struct server *server)
+{
+    for (size_t i = 1; i < server->n_loops; i++) {
+        struct loop *loop = &server->loops[i];
+        int err = uv_thread_create(&loop->thread, run_loop, loop);
+        if (err != 0) {
+            log_warning("could not start thread %zu of %zu: %s", i + 1, server->n_loops,
+                        uv_strerror(err));
+            return false;
+        }
+        loop->has_thread = true;
+    }
+    return true;
+}
+
 bool server_init(struct server *server, struct config *config)
 {
     server->config = *config;
     memset(config, 0, sizeof *config);
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
+    server->spare_fd = -1;
     server->zset_options = (struct yn_options){.allocator = NULL};
     list_init(&server->monitors);
     slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
-        !databases_create(server) || !loop_init(&server->loop, server)) {
+        !databases_create(server) || !create_loops(server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
@@ -372,15 +514,15 @@ bool server_init(struct server *server, struct config *config)
     tracking_init(&server->tracking, server->hash_seed);
     watches_init(&server->watches, server->hash_seed);
     blocking_init(server);
-    server->started_ms = loop_now_ms(&server->loop);
-    server->started_mono_ns = server->sample_ns = server->loop.mono_ns;
+    server->started_ms = loop_now_ms(&server->loops[0]);
+    server->started_mono_ns = server->sample_ns = server->loops[0].mono_ns;
     server->startup_memory = memory_allocated();
     start_handles(server);
     server_apply_config(server);
-    if (!listener_open_all(server) || !write_pidfile(server)) {
+    if (!listener_open_all(server) || !write_pidfile(server) || !start_threads(server)) {
         listener_close_all(server);
-        end_loop(server);
-        uv_run(&server->loop.uv, UV_RUN_DEFAULT);
+        end_loops(server);
+        server_run(server);
         return false;
     }
     return true;
@@ -388,8 +530,15 @@ bool server_init(struct server *server, struct config *config)
 
 void server_run(struct server *server)
 {
-    uv_run(&server->loop.uv, UV_RUN_DEFAULT);
-    log_notice("stopped");
+    loop_run(&server->loops[0]);
+    for (size_t i = 1; i < server->n_loops; i++) {
+        if (server->loops[i].has_thread)
+            uv_thread_join(&server->loops[i].thread);
+        else
+            loop_run(&server->loops[i]); /* to close its handles */
+    }
+    if (server->stop_began_ns != 0)
+        log_notice("stopped");
 }
 
 void server_clear(struct server *server)
@@ -403,8 +552,13 @@ void server_clear(struct server *server)
     tracking_clear(&server->tracking);
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
-    loop_clear(&server->loop);
+    for (size_t i = 0; i < server->n_loops; i++)
+        loop_clear(&server->loops[i]);
+    free(server->loops);
     databases_clear(server);
+    rwlock_clear(&server->lock);
+    uv_mutex_destroy(&server->notes_mutex);
+    uv_mutex_destroy(&server->views_mutex);
     blob_trim(true);
     config_clear(&server->config);
 }

@@ -1,8 +1,16 @@
 /*
  * server.h: the process: configuration, databases, listeners, loops.
  *
- * One struct server per process, one struct loop per thread (one, for now). All that
- * connections share hangs here; all that belongs to one thread hangs in its loop.
+ * One struct server per process, one struct loop per thread. All that connections share
+ * hangs here, under one lock; all that belongs to one thread hangs in its loop.
+ *
+ * The lock: whoever reads holds it shared, whoever changes something exclusively, one
+ * batch of requests at a time; nobody holds it while reading from a socket, writing to
+ * one, parsing, or waiting. A read changes nothing that is shared, but for the time at
+ * which a key was used, and for what has a small lock of its own: `notes_mutex` for the
+ * logs of what was slow or refused, `views_mutex` for the list of frozen views of a set.
+ * These are taken last, and nothing is waited for under them. docs/threads.md tells why
+ * it is done like this.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -20,6 +28,7 @@
 #include "server/pause.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
+#include "server/rwlock.h"
 #include "server/slowlog.h"
 #include "server/tracking.h"
 #include "server/watch.h"
@@ -31,8 +40,12 @@
 #define SERVER_RUN_ID_LEN 40
 
 struct server {
+    struct rwlock lock;
+    uv_mutex_t notes_mutex; /* slowlog, latency, acl_log: where the lock is held shared */
+    uv_mutex_t views_mutex; /* freezing and freeing views: where it is held shared */
     struct config config;
-    char config_file[4096]; /* absolute path, "" when there is none */
+    uint64_t config_version; /* goes up with every change */
+    char config_file[4096];  /* absolute path, "" when there is none */
     char run_id[SERVER_RUN_ID_LEN + 1];
     char replication_id[SERVER_RUN_ID_LEN + 1];
     char old_replication_id[SERVER_RUN_ID_LEN + 1]; /* from before it was changed */
@@ -54,10 +67,21 @@ struct server {
     struct watches watches;
     struct blocked blocked;
 
-    struct loop loop;
+    struct link conns;     /* of all loops, in the order of their arrival */
+    atomic_size_t n_conns; /* those that are on their way to a loop included */
+    /* Whether somebody is to hear of reads (MONITOR, the event keymiss), or whether they
+     * may have to wait or to be refused (CLIENT PAUSE, maxmemory): then they need the
+     * lock exclusively. */
+    bool reads_are_noted;
+
+    struct loop
+        *loops; /* [0] is the main thread's, which has the listeners and the cron */
+    size_t n_loops;
+    size_t next_loop; /* the one that the next client goes to */
     struct listener listeners[LISTENER_MAX];
     size_t n_listeners;
     int tcp_port; /* as bound; 0: none */
+    int spare_fd; /* for a client that comes when there is no other; -1: none */
 
     uint64_t next_client_id;
     size_t maxclients; /* as the limit on open files allows */
@@ -79,8 +103,11 @@ struct server {
     uv_timer_t wait_timer; /* the next deadline of blocking.h */
     int64_t wait_timer_ms; /* for when it is set; INT64_MAX: it is not */
     uv_signal_t signals[2];
-    bool is_stopping;
-    uint64_t stop_began_ns;
+    struct loop_note poke; /* see server_poke */
+    atomic_bool is_poked;
+    atomic_bool is_stopping;
+    uint64_t stop_began_ns; /* 0: has not begun */
+    bool has_ended;         /* the loops were told to end */
 
     /* sampled by the cron */
     uint64_t trimmed_ns;
@@ -99,12 +126,23 @@ void server_clear(struct server *server);
 void server_change_replication_id(struct server *server);
 
 /* Begins to stop: no new connections, replies under way are finished within about a
- * second. */
+ * second. From any thread of a loop. */
 void server_stop(struct server *server);
+
+/* Has the main thread set its timers anew: of the cron, of clients that wait, of a pause.
+ * From any thread of a loop. */
+void server_poke(struct server *server);
+
+/* Finds out whether reads have to be noted. Under the lock, exclusively. */
+void server_note_readers(struct server *server);
+/* What all loops have counted. The caller frees it with server_stats_free; NULL: out of
+ * memory. Under the lock, exclusively. */
+struct stats *server_stats(const struct server *server);
+void server_stats_free(struct stats *stats);
 
 /* Makes requirepass the default user's password. Returns false when out of memory. */
 bool server_apply_password(struct server *server);
-/* Acts on options that CONFIG SET changed. */
+/* Acts on options that CONFIG SET changed. Under the lock, exclusively. */
 void server_apply_config(struct server *server);
 /* What allocated memory is for, in bytes. */
 struct server_shares {

@@ -5,6 +5,8 @@
 #ifndef STATS_H
 #define STATS_H
 
+#include <stdatomic.h>
+
 #include "cmd/cmd.h"
 #include "core/histogram.h"
 
@@ -29,17 +31,18 @@ struct stats_error {
     1024 /* a power of two, at least twice the number of commands */
 #define STATS_ERRORS 64
 
+/* Those that are atomic are counted with no lock, all others under it: by the loop's own
+ * thread. Others may look at those under the lock, exclusively. */
 struct stats {
-    uint64_t connections;
-    uint64_t rejected_connections;
+    _Atomic uint64_t connections, rejected_connections;
+    _Atomic uint64_t reads, writes, bytes_in, bytes_out;
+    _Atomic uint64_t query_limit_kills, output_limit_kills; /* connections */
+    /* yn_search_work */
+    _Atomic uint64_t searches, search_leaves, search_tested, search_hits;
     uint64_t commands;
-    uint64_t reads, writes;
-    uint64_t bytes_in, bytes_out;
     uint64_t keyspace_hits, keyspace_misses;
-    uint64_t searches, search_leaves, search_tested, search_hits; /* yn_search_work */
-    uint64_t changes;                                             /* of keys */
+    uint64_t changes; /* of keys */
     uint64_t errors;
-    uint64_t query_limit_kills, output_limit_kills; /* connections */
     uint64_t denied_logins, denied_commands, denied_keys, denied_channels;
     struct stats_command command[STATS_COMMAND_SLOTS]; /* hashed by the spec's address */
     struct stats_error error[STATS_ERRORS];
@@ -76,7 +79,16 @@ const struct stats_command *stats_find_command(const struct stats *stats,
 void stats_count_latency(struct stats_command *command, uint64_t duration_ns, uint64_t n);
 /* Counts an error reply: text begins with its code. */
 void stats_count_error(struct stats *stats, struct yn_bytes text);
-/* Sets all to zero. */
+/* Sets all to zero, while others count. */
 void stats_reset(struct stats *stats);
+/* Adds what another loop has counted. */
+void stats_merge(struct stats *total, const struct stats *part);
+
+/* Adds to a figure that one thread alone writes: no locked instruction. */
+static inline void stats_add(_Atomic uint64_t *figure, uint64_t n)
+{
+    uint64_t now = atomic_load_explicit(figure, memory_order_relaxed) + n;
+    atomic_store_explicit(figure, now, memory_order_relaxed);
+}
 
 #endif

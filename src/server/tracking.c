@@ -18,6 +18,7 @@
 #include "core/bytes.h"
 #include "resp/write.h"
 #include "server/conn.h"
+#include "server/loop.h"
 
 struct tracker {
     struct conn *conn; /* NULL: it is gone */
@@ -505,6 +506,7 @@ static void prefix_note_change(struct tracking *tracking, struct prefix *prefix,
     change->by = by_id;
     if (list_is_empty(&prefix->in_changed))
         list_append(&tracking->changed, &prefix->in_changed);
+    loop_current()->has_to_broadcast = true;
 }
 
 void tracking_note_change(struct tracking *tracking, struct yn_bytes key,

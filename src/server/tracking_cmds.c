@@ -25,7 +25,7 @@ static bool parse_redirect(struct cmd_args *args, const struct loop *loop,
                              "ERR A client can only redirect to a single other client");
     if (!cmd_args_int64(args, CMD_ERR_INTEGER, &id))
         return false;
-    options->redirect = loop_find_conn(loop, id);
+    options->redirect = conn_find(loop->server, id);
     return options->redirect != NULL ||
            cmd_args_fail(args, "ERR The client ID you want redirect to does not exist");
 }

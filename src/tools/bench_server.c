@@ -259,8 +259,11 @@ static void end_process(struct bench_server *server)
 
 static bool launch(struct bench_server *server, const char *cpus)
 {
-    server->at.port = server->kind == BENCH_SERVER_YONDER ? 0 : free_port();
+    char path[LOG_PATH_MAX];
     pid_t parent = getpid();
+    server->at.port = server->kind == BENCH_SERVER_YONDER ? 0 : free_port();
+    log_path(server, path);
+    unlink(path); /* a server before this one has logged its port there */
     server->pid = fork();
     if (server->pid == 0)
         become(server, cpus, parent);

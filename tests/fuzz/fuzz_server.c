@@ -44,8 +44,9 @@ static void die(const char *what, struct yn_bytes text)
 
 static void set_up_config(struct config *config)
 {
-    static const char text[] = "port 0\nbind 127.0.0.1\ndatabases 4\nloglevel warning\n"
-                               "proto-max-bulk-len 1mb\n";
+    static const char text[] =
+        "port 0\nbind 127.0.0.1\nthreads 1\ndatabases 4\nloglevel warning\n"
+        "proto-max-bulk-len 1mb\n";
     char error[CONFIG_ERROR_MAX];
     if (!config_init(config) ||
         !config_load_text(config, (struct yn_bytes){text, strlen(text)}, "text", error))
@@ -66,7 +67,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     listener_close_all(&server);
     for (size_t i = 0; i < 2; i++) /* signals are for the fuzzer */
         uv_signal_stop(&server.signals[i]);
-    uv_run(&server.loop.uv, UV_RUN_NOWAIT);
+    uv_run(&server.loops[0].uv, UV_RUN_NOWAIT);
     return 0;
 }
 
@@ -111,19 +112,20 @@ struct expected {
 static void connect_client(struct client *client)
 {
     int fds[2];
-    struct conn *conn = conn_new(&server.loop, true);
+    struct conn_arrival arrival = {.is_unix = true,
+                                   .is_local = true,
+                                   .id = ++server.next_client_id,
+                                   .address = "unix:0",
+                                   .local_address = "unix:0"};
     client->parser = yn_reply_parser_new(NULL);
-    if (conn == NULL || client->parser == NULL ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0 ||
-        uv_pipe_open(&conn->io.pipe, fds[0]) != 0)
+    if (client->parser == NULL ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) != 0)
         abort();
+    arrival.fd = fds[0];
     client->fd = fds[1];
     client->n_asked = client->n_told = 0;
-    snprintf(conn->address, sizeof conn->address, "unix:0");
-    memcpy(conn->local_address, conn->address, sizeof conn->address);
-    conn->is_local = true;
-    conn->id = ++server.next_client_id;
-    conn_start(conn);
+    server.n_conns++;
+    conn_open(&server.loops[0], &arrival);
 }
 
 static void hang_up(struct client *client)
@@ -190,8 +192,8 @@ static void settle(struct client *clients, const struct expected *expected)
 {
     int n_idle = 0;
     for (int turn = 0; turn < TURNS_MAX && n_idle < 2; turn++) {
-        uv_run(&server.loop.uv, UV_RUN_NOWAIT);
-        bool is_idle = list_is_empty(&server.loop.ready);
+        uv_run(&server.loops[0].uv, UV_RUN_NOWAIT);
+        bool is_idle = list_is_empty(&server.loops[0].ready);
         for (size_t i = 0; i < CLIENTS; i++)
             is_idle = !read_replies(&clients[i], expected) && is_idle;
         n_idle = is_idle ? n_idle + 1 : 0;
@@ -293,9 +295,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     yn_buf_clear(&line.scratch);
     for (size_t i = 0; i < CLIENTS; i++)
         hang_up(&clients[i]);
-    for (int turn = 0; turn < TURNS_MAX && server.loop.n_conns > 0; turn++)
-        uv_run(&server.loop.uv, UV_RUN_NOWAIT);
-    if (server.loop.n_conns > 0)
+    for (int turn = 0; turn < TURNS_MAX && server.loops[0].n_conns > 0; turn++)
+        uv_run(&server.loops[0].uv, UV_RUN_NOWAIT);
+    if (server.loops[0].n_conns > 0)
         die("a connection has not ended", rest);
     reset_server();
     return 0;

@@ -340,18 +340,19 @@ static void test_use_and_form(void **state)
  * KEYS - 1 and a deviation of about sqrt(2 KEYS). */
 static void test_random_is_even(void **state)
 {
+    uint64_t seed = 7;
     (void)state;
     enum { KEYS = 2000, DRAWS = 200000 };
     static unsigned count[KEYS];
     char text[16];
     struct keyspace *ks = keyspace_new((uint64_t)rand() + 1);
     struct yn_bytes key;
-    assert_false(keyspace_random(ks, NOW, &key));
+    assert_false(keyspace_random(ks, &seed, NOW, &key));
     for (unsigned i = 0; i < KEYS; i++)
         put(ks, number_key(i, text), "v");
     memset(count, 0, sizeof count);
     for (unsigned i = 0; i < DRAWS; i++) {
-        assert_true(keyspace_random(ks, NOW, &key));
+        assert_true(keyspace_random(ks, &seed, NOW, &key));
         snprintf(text, sizeof text, "%.*s", (int)key.len, key.data);
         count[atoi(text + 1)]++;
     }
@@ -365,6 +366,7 @@ static void test_random_is_even(void **state)
 
 static void test_random_is_never_expired(void **state)
 {
+    uint64_t seed = 7;
     (void)state;
     enum { KEYS = 3000, LIVE = 4 };
     char text[16];
@@ -377,7 +379,7 @@ static void test_random_is_never_expired(void **state)
     }
     unsigned seen = 0;
     for (unsigned i = 0; i < 2000; i++) {
-        assert_true(keyspace_random(ks, NOW + 10, &key));
+        assert_true(keyspace_random(ks, &seed, NOW + 10, &key));
         snprintf(text, sizeof text, "%.*s", (int)key.len, key.data);
         assert_true(atoi(text + 1) < LIVE);
         seen |= 1u << atoi(text + 1);
@@ -385,7 +387,7 @@ static void test_random_is_never_expired(void **state)
     assert_int_equal(seen, (1u << LIVE) - 1);
     for (unsigned i = 0; i < LIVE; i++)
         keyspace_remove(ks, number_key(i, text), KEYSPACE_DELETED, NOW);
-    assert_false(keyspace_random(ks, NOW + 10, &key));
+    assert_false(keyspace_random(ks, &seed, NOW + 10, &key));
     keyspace_free(ks);
 }
 
