@@ -61,12 +61,12 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 5M --duration 0.6 $(BENCH_OUT) $(BENCH)
-	@$(if $(BENCH),,build/yonder-bench mixed --points 5M --duration 4 $(MIXED_OUT))
+	@$(if $(BENCH),,build/yonder-bench mixed --points 5M $(MIXED_OUT))
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
-	@$(if $(BENCH),,build/yonder-bench mixed --points 60841557 --radius 200 --rounds 4 $(MIXED_OUT))
+	@$(if $(BENCH),,build/yonder-bench mixed --points 60841557 --radius 200 --rounds 10 $(MIXED_OUT))
 
 profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M)
 	@scripts/deps build run profile

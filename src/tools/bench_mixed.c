@@ -43,7 +43,6 @@
 #define RADIUS_TRIES 6
 #define RADIUS_SEARCHES 10
 #define RADIUS_NEAR_ENOUGH 0.01
-#define ROUNDS_MAX 100
 #define RING_SMALL 100000u
 #define RING_SEARCH 1000u
 #define WARM_UP_S 0.5
@@ -66,8 +65,9 @@ static const char usage[] =
     "  --readers N            clients that send GEOPOS of a random member (4)\n"
     "  --writers N            clients that move a random member by GEOADD (4)\n"
     "  --rate N               requests a second of each reader and writer (500)\n"
-    "  --duration S           seconds a phase, quiet and beside searches (5)\n"
-    "  --rounds N             how often both phases are run (2)\n"
+    "  --duration S           seconds a phase, quiet and beside searches (2)\n"
+    "  --rounds N             how often both phases are run (5): figures are\n"
+    "                         medians of the rounds\n"
     "\n"
     "  --server PROGRAM       yonder-server (the one beside this program)\n"
     "  --threads LIST         its threads; of \"1,2\" each is measured (its own default)\n"
@@ -291,10 +291,12 @@ static bool wait_for_searches(const struct mixed *mixed, struct bench_repeat *re
     return true;
 }
 
-/* Measures a phase and adds to its figures. */
+/* One round of a phase. */
 static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_loaded,
                       struct bench_mixed_phase *phase)
 {
+    static struct bench_pace_result pace; /* large */
+    memset(&pace, 0, sizeof pace);
     struct bench_repeat *repeat = NULL;
     bool is_fine = true;
     if (is_loaded) {
@@ -307,7 +309,7 @@ static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_
     struct bench_cpu_time before, after;
     double start_s = bench_session_clock_s();
     bool has_cpu = bench_cpu_read(&server->cpu, &before);
-    is_fine = is_fine && run_pace(mixed, server, mixed->duration_s, &phase->pace);
+    is_fine = is_fine && run_pace(mixed, server, mixed->duration_s, &pace);
     if (has_cpu && bench_cpu_read(&server->cpu, &after) && phase->server_cpu_s >= 0)
         phase->server_cpu_s +=
             after.user_s - before.user_s + after.system_s - before.system_s;
@@ -318,9 +320,13 @@ static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_
         is_fine = fail("searches", phase->repeat.failure);
     else if (is_fine && is_loaded && phase->repeat.n_empty > 0)
         is_fine = fail("searches", "empty replies");
-    if (bench_session_is_interrupted)
-        is_fine = false;
-    return is_fine;
+    bench_mixed_report_add(phase, &pace);
+    return is_fine && !bench_session_is_interrupted;
+}
+
+static double last(const struct bench_stats *stats)
+{
+    return stats->n > 0 ? stats->values[stats->n - 1] : 0;
 }
 
 static bool run_phases(struct mixed *mixed, struct bench_server *server,
@@ -336,11 +342,9 @@ static bool run_phases(struct mixed *mixed, struct bench_server *server,
         struct bench_mixed_phase *phase = &side->phases[which];
         if (!run_phase(mixed, server, which == BENCH_MIXED_LOADED, phase))
             return false;
-        fprintf(stderr, "  [%" PRIu64 "/%" PRIu64 "] %s: p99 so far", i / 2 + 1,
-                mixed->n_rounds, names[which]);
-        fprintf(stderr, " GEOPOS %.3f ms, GEOADD %.3f ms\n",
-                yn_histogram_quantile(&phase->pace.latency_ns[0], 0.99) * 1e-6,
-                yn_histogram_quantile(&phase->pace.latency_ns[1], 0.99) * 1e-6);
+        fprintf(stderr, "  [%" PRIu64 "/%" PRIu64 "] %s: p99 GEOPOS %.3f ms, ", i / 2 + 1,
+                mixed->n_rounds, names[which], last(&phase->latencies[0].p99));
+        fprintf(stderr, "GEOADD %.3f ms\n", last(&phase->latencies[1].p99));
     }
     return true;
 }
@@ -485,7 +489,7 @@ static bool check(struct mixed *mixed)
                      BENCH_PACE_CONNECTIONS_MAX) ||
         !is_in_range("the number of writers", mixed->n_writers,
                      BENCH_PACE_CONNECTIONS_MAX) ||
-        !is_in_range("the number of rounds", mixed->n_rounds, ROUNDS_MAX))
+        !is_in_range("the number of rounds", mixed->n_rounds, BENCH_STATS_MAX))
         return false;
     if (mixed->rate < 0.1 || mixed->rate > 1e6 || mixed->duration_s <= 0 ||
         mixed->duration_s > 1e6 || mixed->radius_km > RADIUS_MAX_KM)
@@ -529,9 +533,9 @@ int bench_mixed_main(int argc, char **argv)
                                  .n_searchers = 4,
                                  .n_readers = 4,
                                  .n_writers = 4,
-                                 .n_rounds = 2,
+                                 .n_rounds = 5,
                                  .rate = 500,
-                                 .duration_s = 5,
+                                 .duration_s = 2,
                                  .redis = "redis-server"};
     const struct bench_arg table[] = {
         {"--points", NULL, BENCH_ARG_COUNT, &mixed.n_points},

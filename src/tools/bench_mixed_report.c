@@ -26,6 +26,23 @@ static double cpu_percent(double cpu_s, double elapsed_s)
     return per_second(cpu_s * 100, elapsed_s);
 }
 
+void bench_mixed_report_add(struct bench_mixed_phase *phase,
+                            const struct bench_pace_result *round)
+{
+    for (int kind = 0; kind < BENCH_MIXED_N_KINDS; kind++) {
+        const struct yn_histogram *h = &round->latency_ns[kind];
+        struct bench_mixed_latency *latency = &phase->latencies[kind];
+        yn_histogram_merge(&latency->all_ns, h);
+        if (h->n == 0)
+            continue;
+        bench_stats_add(&latency->p50, quantile_ms(h, 0.5));
+        bench_stats_add(&latency->p99, quantile_ms(h, 0.99));
+        bench_stats_add(&latency->p999, quantile_ms(h, 0.999));
+    }
+    yn_histogram_merge(&phase->lag_ns, &round->lag_ns);
+    phase->priority = round->priority;
+}
+
 /* ---- tables ---------------------------------------------------------------- */
 
 static void write_facts(const struct bench_mixed_report *report, const char *start,
@@ -44,16 +61,17 @@ static void write_facts(const struct bench_mixed_report *report, const char *sta
     fprintf(out, "%sCommit %s, branch %s\n", start, facts->commit, facts->branch);
     fprintf(out, "%s%d x %s, %s\n", start, facts->n_processors, facts->processor,
             facts->kernel);
-    fprintf(out,
-            "%sLatencies in ms, from the moment that a request was due to its reply.\n",
-            start);
+    fprintf(
+        out,
+        "%sLatencies in ms, from the moment that a request was due to its reply; medians "
+        "of the rounds.\n",
+        start);
 }
 
-/* "0.031", "12.3", "1,234"; what was never measured is a dash. */
-static const char *ms(const struct yn_histogram *h, double share, char out_text[32])
+/* "0.031", "12.3", "1234"; what was never measured is a dash. */
+static const char *ms(double value, char out_text[32])
 {
-    double value = share < 1 ? quantile_ms(h, share) : (double)h->max * 1e-6;
-    if (h->n == 0)
+    if (value <= 0)
         return "-";
     snprintf(out_text, 32, "%.*f", value < 10 ? 3 : value < 1000 ? 1 : 0, value);
     return out_text;
@@ -65,13 +83,15 @@ static void write_latencies(const struct bench_mixed_side *side, const char *for
     char texts[5][32];
     for (int kind = 0; kind < BENCH_MIXED_N_KINDS; kind++) {
         for (int phase = 0; phase < BENCH_MIXED_N_PHASES; phase++) {
-            const struct bench_pace_result *pace = &side->phases[phase].pace;
-            const struct yn_histogram *h = &pace->latency_ns[kind];
-            snprintf(texts[4], sizeof texts[4], "%" PRIu64, h->n);
+            const struct bench_mixed_latency *latency =
+                &side->phases[phase].latencies[kind];
+            snprintf(texts[4], sizeof texts[4], "%" PRIu64, latency->all_ns.n);
             fprintf(out, format, side->name, kind_names[kind],
                     phase == BENCH_MIXED_QUIET ? "quiet" : "beside searches",
-                    ms(h, 0.5, texts[0]), ms(h, 0.99, texts[1]), ms(h, 0.999, texts[2]),
-                    ms(h, 1, texts[3]), texts[4]);
+                    ms(bench_stats_median(&latency->p50), texts[0]),
+                    ms(bench_stats_median(&latency->p99), texts[1]),
+                    ms(bench_stats_median(&latency->p999), texts[2]),
+                    ms((double)latency->all_ns.max * 1e-6, texts[3]), texts[4]);
         }
     }
 }
@@ -93,8 +113,9 @@ static void write_searches(const struct bench_mixed_side *side, const char *form
              cpu_percent(loaded->server_cpu_s, loaded->elapsed_s));
     snprintf(texts[5], 32, "%.0f %%", cpu_percent(repeat->own_cpu_s, repeat->elapsed_s));
     fprintf(out, format, side->name, texts[0], texts[1], texts[2],
-            ms(&repeat->latency_ns, 0.5, p50), ms(&repeat->latency_ns, 0.99, p99),
-            texts[3], texts[4], texts[5], ms(&loaded->pace.lag_ns, 0.99, texts[6]));
+            ms(quantile_ms(&repeat->latency_ns, 0.5), p50),
+            ms(quantile_ms(&repeat->latency_ns, 0.99), p99), texts[3], texts[4], texts[5],
+            ms(quantile_ms(&loaded->lag_ns, 0.99), texts[6]));
 }
 
 void bench_mixed_report_write_text(const struct bench_mixed_report *report, FILE *out)
@@ -154,15 +175,30 @@ static void write_histogram(const char *name, const struct yn_histogram *h, FILE
             quantile_ms(h, 0.99), quantile_ms(h, 0.999), (double)h->max * 1e-6);
 }
 
+/* The medians of the rounds, and what all requests together say. */
+static void write_latency(const char *name, const struct bench_mixed_latency *latency,
+                          FILE *out)
+{
+    fprintf(out, "\"%s\": {\"p50\": %.4f, \"p99\": %.4f, \"p99.9\": %.4f, ", name,
+            bench_stats_median(&latency->p50), bench_stats_median(&latency->p99),
+            bench_stats_median(&latency->p999));
+    fputs("\"p99_of_rounds\": [", out);
+    for (size_t i = 0; i < latency->p99.n; i++)
+        fprintf(out, "%s%.4f", i > 0 ? ", " : "", latency->p99.values[i]);
+    fputs("], ", out);
+    write_histogram("all", &latency->all_ns, out);
+    fputc('}', out);
+}
+
 static void write_phase(const struct bench_mixed_phase *phase, FILE *out)
 {
     const struct bench_repeat_result *repeat = &phase->repeat;
     fputc('{', out);
-    write_histogram("geopos_ms", &phase->pace.latency_ns[BENCH_MIXED_READ], out);
+    write_latency("geopos_ms", &phase->latencies[BENCH_MIXED_READ], out);
     fputs(",\n       ", out);
-    write_histogram("geoadd_ms", &phase->pace.latency_ns[BENCH_MIXED_WRITE], out);
+    write_latency("geoadd_ms", &phase->latencies[BENCH_MIXED_WRITE], out);
     fputs(",\n       ", out);
-    write_histogram("lag_ms", &phase->pace.lag_ns, out);
+    write_histogram("lag_ms", &phase->lag_ns, out);
     fputs(",\n       ", out);
     write_histogram("search_ms", &repeat->latency_ns, out);
     fprintf(out,
@@ -197,8 +233,8 @@ void bench_mixed_report_write_json(const struct bench_mixed_report *report, FILE
     for (size_t i = 0; i < report->n_sides; i++) {
         const struct bench_mixed_phase *phase =
             &report->sides[i].phases[BENCH_MIXED_LOADED];
-        if (phase->pace.priority != NULL)
-            priority = phase->pace.priority;
+        if (phase->priority != NULL)
+            priority = phase->priority;
         if (phase->repeat.priority != NULL)
             searcher_priority = phase->repeat.priority;
     }
