@@ -4,10 +4,14 @@ one and with two threads, in turn; and beside it n servers of one thread each, Y
 Debian's redis-server, between which the keys are split: requests a second, memory.
 
     bench/scaling.py [--points 1000000] [--rounds 5] [--duration 1] [--threads 1,2]
-                     [--only REGEX] [--skip-servers] [--skip-threads]
+                     [--only REGEX] [--pin] [--skip-servers] [--skip-threads]
 
 The generator (yonder-bench run) shares the processors with the servers, so that on two
-of them requests a second can hardly grow; processor time a request is what counts. A
+of them requests a second can hardly grow; processor time a request is what counts. It
+depends on how busy a loop is: one that is always behind takes many requests at a wake,
+one that waits for the generator sleeps and wakes for each. With --pin the servers have
+one processor and the generator another, so that all loops together are as busy as one
+alone, and what is left are the threads themselves: their lock, and their sharing. A
 figure is the median of the rounds, a ratio the median of the ratios of each round, whose
 runs follow each other. GEOADD moves a random member to a random point.
 """
@@ -54,8 +58,11 @@ def finish(process):
     return out
 
 
-def load(some_servers, n_points):
+def load(some_servers, options):
     """The points are dealt out to the servers, which are filled side by side."""
+    for server in some_servers if options.pin else ():
+        pin(server, 0)
+    n_points = options.points
     n = n_points // len(some_servers)
     loads = [bench("data", "osm", n, "--no-progress", "--load", server.port)
              for server in some_servers]
@@ -63,16 +70,21 @@ def load(some_servers, n_points):
               for server in some_servers]
     for process in loads:
         finish(process)
-    return n
 
 
-def drive(some_servers, command, pipeline, n_points, duration):
+def pin(server, processor):
+    for task in pathlib.Path(f"/proc/{server.pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {processor})
+
+
+def drive(some_servers, command, pipeline, n_points, options):
     """Runs a command on all servers at once; returns requests a second and processor time a
     request in us, of all together."""
     words = command.format(n=n_points).split()
     runs = [bench("run", "-p", server.port, "--server-pid", server.pid, "--json",
                   "--no-progress", "-c", N_CONNECTIONS // len(some_servers), "-P", pipeline,
-                  "-d", duration, "--warm-up", duration / 5, *words)
+                  "-d", options.duration, "--warm-up", options.duration / 5,
+                  *(("--cpus", 1) if options.pin else ()), *words)
             for server in some_servers]
     figures = [json.loads(finish(run)) for run in runs]
     total = sum(one["requests"] for one in figures)
@@ -112,7 +124,7 @@ def measure(subjects, options, pipelines=PIPELINES):
             for _ in range(options.rounds):
                 for subject, (some_servers, n_points) in subjects.items():
                     figures[subject].add(*drive(some_servers, command, pipeline, n_points,
-                                                options.duration))
+                                                options))
             yield row, figures
 
 
@@ -135,7 +147,7 @@ def compare_threads(folder, options):
                          "--threads", n_threads)
             subjects[n_threads] = (some, options.points)
             say(f"loading {options.points} points, threads {n_threads}")
-            load(some, options.points)
+            load(some, options)
         first, *others = options.threads
         print("| row | " + " | ".join(f"threads {n}: CPU µs" for n in options.threads) +
               " | " + " | ".join(f"{n} to {first}" for n in others) + " | " +
@@ -164,7 +176,7 @@ def compare_servers(folder, options):
             some = start(cls, f"{folder}/{len(subjects)}", n_servers, *words)
             subjects[name] = (some, options.points // n_servers)
             say(f"loading {options.points} points: {name}")
-            load(some, options.points)
+            load(some, options)
             memory[name] = sum(server.resident_bytes() for server in some)
         rows = dict(measure(subjects, options, pipelines=(1, 10)))
         print("\n| servers | memory MB | " +
@@ -188,6 +200,7 @@ def main():
     parser.add_argument("--threads", default="1,2",
                         type=lambda text: [int(word) for word in text.split(",")])
     parser.add_argument("--only", default="", metavar="REGEX")
+    parser.add_argument("--pin", action="store_true")
     parser.add_argument("--skip-servers", action="store_true")
     parser.add_argument("--skip-threads", action="store_true")
     options = parser.parse_args()
