@@ -276,7 +276,6 @@ static void on_poke(struct loop *loop, struct loop_note *note)
 
 void server_poke(struct server *server)
 {
-    server->poke.run = on_poke;
     if (!atomic_exchange(&server->is_poked, true))
         loop_post(&server->loops[0], &server->poke);
 }
@@ -499,6 +498,7 @@ bool server_init(struct server *server, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     server->active_expire = true;
     server->spare_fd = -1;
+    server->poke.run = on_poke;
     server->zset_options = (struct yn_options){.allocator = NULL};
     list_init(&server->monitors);
     slowlog_init(&server->slowlog);
