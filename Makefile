@@ -6,6 +6,7 @@ PORT ?= 6379
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
+MIXED_OUT = --markdown build/mixed.md --json build/mixed.json
 
 .PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
@@ -69,10 +70,12 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 5M --duration 0.6 $(BENCH_OUT) $(BENCH)
+	@$(if $(BENCH),,build/yonder-bench mixed --points 5M $(MIXED_OUT))
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
+	@$(if $(BENCH),,build/yonder-bench mixed --points 60841557 --radius 200 --rounds 10 $(MIXED_OUT))
 
 profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M)
 	@scripts/deps build run profile
