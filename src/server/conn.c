@@ -48,6 +48,9 @@
 /* A client whose command waits, for a key or for the pool, is read from up to here, to
  * see it hang up. */
 #define WAITING_IN_MAX ((size_t)1024 * 1024)
+/* What a client may have sent of one request that has not logged in: a word of the
+ * greatest length that such a one may have, and some more. */
+#define STRANGER_IN_MAX ((size_t)20 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
 /* Room behind a huge argument, for the words that follow it in its request. */
@@ -846,9 +849,12 @@ static void settle(struct conn *conn)
 static void close_killed(struct conn *conn)
 {
     const char *reason = conn->kill_reason;
+    /* whoever has not logged in must not fill the log */
+    enum log_level level =
+        conn->limits.authenticated ? LOG_LEVEL_WARNING : LOG_LEVEL_VERBOSE;
     if (reason != expelled)
-        log_warning("client %s (id %llu) closed: %s", conn->address,
-                    (unsigned long long)conn->id, reason);
+        log_line(level, "client %s (id %llu) closed: %s", conn->address,
+                 (unsigned long long)conn->id, reason);
     conn_close(conn);
 }
 
@@ -999,6 +1005,9 @@ static void check_query_limit(struct conn *conn)
     size_t limit = conn->loop->config.query_max;
     if (conn->in.len > limit || conn->request.need > limit)
         kill_counted(conn, "its request passes client-query-buffer-limit",
+                     &conn->loop->stats.query_limit_kills);
+    else if (!conn->limits.authenticated && conn->in.len > STRANGER_IN_MAX)
+        kill_counted(conn, "its request is longer than any by which a client logs in",
                      &conn->loop->stats.query_limit_kills);
     else if (conn->multi.n_bytes > limit)
         conn_kill(conn, "its transaction passes client-query-buffer-limit");

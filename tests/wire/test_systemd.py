@@ -361,9 +361,9 @@ def test_what_is_no_listening_socket_is_refused(launch, make, fault):
 
 
 def test_too_many_sockets_are_refused(launch):
-    server = launch(passed=[listening() for _ in range(18)], wait=False)
+    server = launch(passed=[listening() for _ in range(34)], wait=False)
     assert server.process.wait(60) == 1
-    assert "passes 18 sockets: 17 are the most" in server.log_text()
+    assert "passes 34 sockets: 33 are the most" in server.log_text()
 
 
 def test_protected_mode_holds_for_passed_sockets(launch):
