@@ -701,11 +701,8 @@ static void end_run(struct conn *conn)
 {
     struct loop *loop = conn->loop;
     dispatch_settle_time(loop);
-    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
-        loop->has_to_broadcast = false;
-        tracking_broadcast(&loop->server->tracking);
+    if (loop_broadcast(loop))
         merge_push(conn);
-    }
     note_session(conn);
     loop_unlock(loop);
     met_expired_remove(loop);

@@ -549,10 +549,7 @@ void dispatch_end_long(struct loop *loop)
 {
     if (blocked_has_marked(&loop->server->blocked))
         blocking_serve(loop->server);
-    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
-        loop->has_to_broadcast = false;
-        tracking_broadcast(&loop->server->tracking);
-    }
+    loop_broadcast(loop);
 }
 
 void dispatch_step_jobs(struct conn *conn)

@@ -5,6 +5,7 @@ are served by different ones (io-thread of CLIENT LIST).
 """
 import socket
 import threading
+import time
 
 import pytest
 
@@ -328,3 +329,18 @@ def test_stops_with_clients_on_every_thread(start):
     assert server.process.returncode == 0
     for conn in conns:
         conn.close()
+
+
+def test_broadcast_after_an_expired_key_was_read(start):
+    """Whoever removes a key that a read met has something to tell those who track by prefixes;
+    the reads behind it, under the shared lock, took that for theirs, and the server ended."""
+    server = start.subject("--threads", 2)
+    with server.connect(resp=3) as tracker, server.connect() as client:
+        client.command("DEBUG", "SET-ACTIVE-EXPIRE", 0)
+        assert tracker.command("CLIENT", "TRACKING", "ON", "BCAST") == b"OK"
+        client.command("SET", "k", "v", "PX", 1)
+        assert tracker.read() == resp.Push([b"invalidate", [b"k"]])
+        time.sleep(0.02)
+        assert client.pipeline([("GET", "k")] * 64) == [None] * 64
+        assert tracker.read() == resp.Push([b"invalidate", [b"k"]])
+        assert client.command("PING") == b"PONG"
