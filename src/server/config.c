@@ -191,6 +191,11 @@ static const struct config_option options[] = {
     {"latency-monitor-threshold", KIND_INT, true, "0", AT(latency_monitor_threshold_ms),
      0, INT64_MAX, NULL, NULL},
     {"latency-tracking", KIND_BOOL, true, "yes", AT(latency_tracking), 0, 0, NULL, NULL},
+    {"worker-threads", KIND_INT, false, "0", AT(worker_threads), 0, 64, NULL, NULL},
+    {"offload-threshold", KIND_INT, true, "1000", AT(offload_threshold_us), -1,
+     INT64_MAX / 1000, NULL, NULL},
+    {"search-timeout", KIND_INT, true, "0", AT(search_timeout_ms), 0, INT64_MAX / 1000000,
+     NULL, NULL},
     {"latency-tracking-info-percentiles", KIND_WORDS, true, "50 99 99.9",
      AT(latency_percentiles), 0, 0, NULL, refuse_percentiles},
 };

@@ -525,7 +525,9 @@ bool server_init(struct server *server, struct config *config)
     list_init(&server->monitors);
     slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
-        !databases_create(server) || !create_loops(server)) {
+        !databases_create(server) ||
+        !pool_init(&server->pool, (size_t)server->config.worker_threads) ||
+        !create_loops(server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
@@ -580,6 +582,7 @@ void server_clear(struct server *server)
     for (size_t i = 0; i < server->n_loops; i++)
         loop_clear(&server->loops[i]);
     free(server->loops);
+    pool_clear(&server->pool);
     databases_clear(server);
     rwlock_clear(&server->lock);
     uv_mutex_destroy(&server->notes_mutex);

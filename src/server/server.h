@@ -26,6 +26,7 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pause.h"
+#include "server/pool.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
 #include "server/rwlock.h"
@@ -57,6 +58,7 @@ struct server {
     struct keyspace **databases;
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
+    struct pool pool;
     struct acl acl;
     struct acl_log acl_log;
     struct pubsub pubsub;

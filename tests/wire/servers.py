@@ -160,6 +160,9 @@ class Server:
 
 
 class YonderServer(Server):
+    """Takes more options from the environment variable YN_SERVER_OPTIONS: so all tests can
+    be run with "--offload-threshold 0", say."""
+
     name = "yonder-server"
 
     def _command(self, options):
@@ -169,7 +172,8 @@ class YonderServer(Server):
                 f"{path} is missing: build first, or set YONDER_BIN_DIR"
             )
         port = str(self.port or 0)
-        return [str(path), "--port", port, "--unixsocket", self.path, *options]
+        more = os.environ.get("YN_SERVER_OPTIONS", "").split()
+        return [str(path), "--port", port, "--unixsocket", self.path, *more, *options]
 
     def _is_ready(self):
         match = READY.search(self.log_text())
