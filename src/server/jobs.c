@@ -10,6 +10,9 @@
 /* A transaction that has answered much already goes on with its jobs in such steps before
  * it holds them: there may be thousands. */
 #define SMALL_CHUNK ((size_t)4096)
+/* What was long to work out is read from all over memory: a chunk of it takes the loop
+ * about as long as a larger one of other replies. */
+#define LONG_CHUNK (JOBS_CHUNK / 4)
 /* A store is worked out so often beside the loop before it is done on it, since its
  * source changes all the time. */
 #define APART_MAX 3
@@ -422,20 +425,27 @@ static bool make_ready(struct held_job *held)
     return is_ready;
 }
 
+/* What the first job may send in a turn. */
+static size_t chunk_of(const struct conn *conn)
+{
+    return first_of(conn)->n_apart > 0 ? LONG_CHUNK : JOBS_CHUNK;
+}
+
 void jobs_step(struct conn *conn)
 {
     struct loop *loop = conn->loop;
     /* no lock: a step looks at nothing but its job */
     struct host host = {.loop = loop, .conn = conn, .db = conn->db, .out = &conn->out};
     host.now_ms = loop_now_ms(loop);
-    while (jobs_are_pending(conn) && conn->out.len < JOBS_CHUNK && !conn->out.failed) {
+    while (jobs_are_pending(conn) && conn->out.len < chunk_of(conn) &&
+           !conn->out.failed) {
         struct held_job *held = first_of(conn);
         host.resp = held->resp;
         host.is_fixed17 = held->is_fixed17;
         if (!make_ready(held))
             return;
         if (held->job != NULL &&
-            !held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
+            !held->job->step(held->job, &host, chunk_of(conn) - conn->out.len))
             return;
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);
