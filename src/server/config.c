@@ -13,6 +13,7 @@
 #include "resp/request.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/systemd.h"
 
 enum kind {
     KIND_BOOL,
@@ -53,6 +54,15 @@ static const char *refuse_daemonize(struct yn_bytes text)
     return text_is(text, "yes")
                ? "this server stays in the foreground: use a service manager "
                  "or a shell's & instead; the only accepted value is 'no'"
+               : NULL;
+}
+
+static const char *refuse_supervised(struct yn_bytes text)
+{
+    if (text_is(text, "upstart"))
+        return "upstart is not supported; the accepted values are no, systemd and auto";
+    return text_is(text, "systemd") && !YN_HAVE_SYSTEMD
+               ? "this server was built without support for systemd (YN_SYSTEMD=OFF)"
                : NULL;
 }
 
@@ -103,6 +113,11 @@ static const struct choice debug_modes[] = {{"no", CONFIG_DEBUG_NO},
                                             {"local", CONFIG_DEBUG_LOCAL},
                                             {"yes", CONFIG_DEBUG_YES},
                                             {NULL, 0}};
+static const struct choice supervisors[] = {{"no", SYSTEMD_NO},
+                                            {"systemd", SYSTEMD_YES},
+                                            {"auto", SYSTEMD_AUTO},
+                                            {"upstart", SYSTEMD_UPSTART},
+                                            {NULL, 0}};
 static const struct choice channel_defaults[] = {
     {"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
 static const struct choice booleans[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
@@ -144,6 +159,8 @@ static const struct config_option options[] = {
      maxmemory_policies, NULL},
     {"hz", KIND_INT, true, "10", AT(hz), 1, 500, NULL, NULL},
     {"daemonize", KIND_BOOL, false, "no", AT(daemonize), 0, 0, NULL, refuse_daemonize},
+    {"supervised", KIND_CHOICE, false, "no", AT(supervised), 0, 0, supervisors,
+     refuse_supervised},
     {"pidfile", KIND_STRING, false, "", AT(pidfile), 0, 0, NULL, NULL},
     {"always-show-logo", KIND_BOOL, false, "no", AT(always_show_logo), 0, 0, NULL, NULL},
     {"save", KIND_WORDS, true, "", AT(save), 0, 0, NULL, refuse_save},

@@ -51,6 +51,7 @@ struct config {
     int64_t maxmemory_policy;
     int64_t hz;
     bool daemonize;
+    int64_t supervised; /* enum systemd_supervised */
     char *pidfile;
     bool always_show_logo;
     char *save;

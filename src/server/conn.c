@@ -571,38 +571,57 @@ static void note_waiting(struct conn *conn)
     conn->has_more = !conn->closes_when_flushed;
 }
 
-/* Runs the requests of the batch up to one that has to wait, or to be parsed anew.
- * Returns how many have run. */
-static size_t run_requests(struct conn *conn, uint64_t slice_end_ns,
-                           const struct yn_request_limits *limits)
+/* Where a connection is in its batch. */
+struct progress {
+    size_t at;      /* requests before it have run */
+    size_t end;     /* those up to here need the lock as it is held */
+    bool is_halted; /* the next one has to wait, or to be parsed anew */
+};
+
+/* Whether other loops wait for the lock, which is held for reading. A batch of reads lets
+ * them in between two of its commands, so that a write need not wait for all of them. */
+static bool is_lock_wanted(const struct loop *loop)
+{
+    return loop->locked == LOOP_SHARED && loop->server->n_loops > 1 &&
+           rwlock_is_wanted(&loop->server->lock);
+}
+
+/* Runs the requests that need the lock as it is held, up to one that has to wait or to be
+ * parsed anew; some of them when the lock is wanted. */
+static void run_requests(struct conn *conn, uint64_t slice_end_ns,
+                         const struct yn_request_limits *limits,
+                         struct progress *progress)
 {
     struct loop *loop = conn->loop;
     struct batch *batch = &loop->batch;
-    size_t i = 0;
     bool is_stale = false;
-    for (; i < batch->n; i++) {
+    do {
+        size_t i = progress->at;
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
-        if (batch->request[i].argc == 0)
-            continue;
-        if (pause_is_on(&loop->server->pause) &&
-            pause_holds(conn, batch->spec[i], batch->request[i].argc, batch->argv[i]))
-            break;
-        dispatch_run(conn, batch, i);
-        merge_push(conn);
-        is_stale = have_limits_changed(conn, limits);
-    }
-    if (is_stale || i < batch->n)
-        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
-    return i;
+        if (batch->request[i].argc > 0) {
+            if (pause_is_on(&loop->server->pause) &&
+                pause_holds(conn, batch->spec[i], batch->request[i].argc, batch->argv[i]))
+                break;
+            dispatch_run(conn, batch, i);
+            merge_push(conn);
+            is_stale = have_limits_changed(conn, limits);
+        }
+        progress->at++;
+        if (is_lock_wanted(loop) && !is_stale)
+            return;
+    } while (progress->at < progress->end);
+    progress->is_halted = is_stale || progress->at < progress->end;
 }
 
-/* Takes the lock as the batch needs it, and with it what others have sent meanwhile. */
-static void begin_batch(struct conn *conn)
+/* Takes the lock as the next requests of the batch need it, and with it what others have
+ * sent meanwhile. */
+static void begin_run(struct conn *conn, struct progress *progress)
 {
     struct loop *loop = conn->loop;
     const struct server *server = loop->server;
-    loop_lock(loop, dispatch_lock_of(conn, &loop->batch));
+    bool is_cut = progress->at < progress->end;
+    loop_lock(loop, dispatch_lock_of(conn, &loop->batch, progress->at, &progress->end));
     if (loop->locked == LOOP_SHARED && server->reads_are_noted) {
         loop_unlock(loop);
         loop_lock(loop, LOOP_EXCLUSIVE);
@@ -610,20 +629,16 @@ static void begin_batch(struct conn *conn)
     if (server->n_loops > 1)
         loop_update_mono(loop); /* waiting is no part of the commands' time */
     merge_push(conn);
+    if (is_cut) /* looking ahead again and again would be more work than it saves */
+        batch_sets_changed(&loop->batch);
+    else
+        batch_look_ahead(&loop->batch, progress->at, progress->end,
+                         server->databases[conn->db], loop_now_ms(loop));
 }
 
-/* Runs the batch, whose requests start at data and were parsed with these limits. Returns
- * how many bytes are done with. */
-static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
-                        const struct yn_request_limits *limits)
+static void end_run(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    struct batch *batch = &loop->batch;
-    size_t used = 0;
-    batch_resolve(batch, data);
-    begin_batch(conn);
-    batch_look_ahead(batch, loop->server->databases[conn->db], loop_now_ms(loop));
-    size_t n = run_requests(conn, slice_end_ns, limits);
     dispatch_settle_time(loop);
     if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
         loop->has_to_broadcast = false;
@@ -633,7 +648,26 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     note_session(conn);
     loop_unlock(loop);
     met_expired_remove(loop);
-    for (size_t i = 0; i < n; i++)
+}
+
+/* Runs the batch, whose requests start at data and were parsed with these limits: runs of
+ * reads, and of others, each under the lock as it needs it. Returns how many bytes are
+ * done with. */
+static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
+                        const struct yn_request_limits *limits)
+{
+    struct batch *batch = &conn->loop->batch;
+    struct progress progress = {.at = 0};
+    size_t used = 0;
+    batch_resolve(batch, data);
+    while (progress.at < batch->n && !progress.is_halted) {
+        begin_run(conn, &progress);
+        run_requests(conn, slice_end_ns, limits, &progress);
+        end_run(conn);
+    }
+    if (progress.is_halted)
+        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
+    for (size_t i = 0; i < progress.at; i++)
         used += batch->request[i].used;
     batch_drop(batch);
     return used;

@@ -71,18 +71,33 @@ static bool only_reads(const struct cmd_spec *spec, size_t argc,
             cmd_keys_of(spec, argc, argv, NULL, 0) == 1);
 }
 
-enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch)
+static enum loop_lock lock_of_request(const struct batch *batch, size_t i)
 {
-    const struct tracker *tracker = conn->tracking.tracker;
-    if (tracker != NULL) /* reads are entered in a table */
+    size_t argc = batch->request[i].argc;
+    if (argc == 0)
+        return LOOP_SHARED;
+    return batch->spec[i] != NULL && only_reads(batch->spec[i], argc, batch->argv[i])
+               ? LOOP_SHARED
+               : LOOP_EXCLUSIVE;
+}
+
+enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch,
+                                size_t first, size_t *out_end)
+{
+    bool is_alone = conn->loop->server->n_loops == 1;
+    size_t end = first + 1;
+    *out_end = batch->n;
+    if (conn->tracking.tracker != NULL) /* reads are entered in a table */
         return LOOP_EXCLUSIVE;
-    for (size_t i = 0; i < batch->n; i++) {
-        if (batch->request[i].argc > 0 &&
-            (batch->spec[i] == NULL ||
-             !only_reads(batch->spec[i], batch->request[i].argc, batch->argv[i])))
-            return LOOP_EXCLUSIVE;
+    enum loop_lock how = lock_of_request(batch, first);
+    for (; end < batch->n; end++) {
+        enum loop_lock next = lock_of_request(batch, end);
+        if (next != how && !is_alone)
+            break;
+        how = next == LOOP_EXCLUSIVE ? next : how;
     }
-    return LOOP_SHARED;
+    *out_end = end;
+    return how;
 }
 
 /* ---- checks ---- */

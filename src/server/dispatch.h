@@ -19,8 +19,11 @@ void dispatch_settle_time(struct loop *loop);
 /* To be called when what commands are watched for may have changed: the options of the
  * slow log and of latencies, monitors, a pause. */
 void dispatch_configure(struct loop *loop);
-/* How the lock has to be taken for the batch, as far as its requests tell. */
-enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch);
+/* How the lock has to be taken for the batch's requests from `first` on, as far as they
+ * tell. *out_end: how many of them need it in this way, which is all of the batch where
+ * one loop has the lock for itself. */
+enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch,
+                                size_t first, size_t *out_end);
 /* Runs a command of the transaction that EXEC runs. Returns what it wished for. */
 enum cmd_wish dispatch_queued(struct cmd_call *exec, const struct request_copy *request);
 /* Runs the command again that the connection, of any loop, waits with. Returns false when

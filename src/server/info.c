@@ -104,7 +104,7 @@ static void add_server(const struct server *s, const struct stats *c, struct yn_
     line(out, "atomicvar_api:c11-builtin");
     line(out, "gcc_version:%s", __VERSION__);
     line(out, "process_id:%d", (int)getpid());
-    line(out, "process_supervised:no");
+    line(out, "process_supervised:%s", s->systemd.is_told ? "systemd" : "no");
     line(out, "run_id:%s", s->run_id);
     line(out, "tcp_port:%d", s->tcp_port);
     line(out, "server_time_usec:%lld", (long long)loop_now_ms(loop_current()) * 1000);

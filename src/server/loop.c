@@ -149,6 +149,7 @@ static void on_call(uv_async_t *async)
 static void on_visits(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
+    atomic_fetch_add_explicit(&loop->n_beats, 1, memory_order_relaxed);
     loop_update_clock(loop);
     loop_lock(loop, LOOP_SHARED);
     loop_note_config(loop);

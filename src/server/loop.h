@@ -75,6 +75,9 @@ struct loop {
     uv_prepare_t prepare; /* before the loop waits */
     uv_async_t call;      /* another thread has left a note, or called a connection */
     uv_timer_t visits;    /* of connections */
+    /* How often that timer ran, for the watchdog, and what it saw last (main thread). */
+    _Atomic uint64_t n_beats;
+    uint64_t n_beats_seen;
 
     size_t n_apart; /* jobs that the pool works on */
     bool is_ending;

@@ -31,6 +31,7 @@
 #include "server/reaper.h"
 #include "server/rwlock.h"
 #include "server/slowlog.h"
+#include "server/systemd.h"
 #include "server/tracking.h"
 #include "server/watch.h"
 
@@ -89,6 +90,7 @@ struct server {
     size_t maxclients; /* as the limit on open files allows */
     int64_t maxclients_asked;
     bool has_pidfile;
+    struct systemd systemd;
     int64_t started_ms;
     uint64_t started_mono_ns;
     uint64_t fd_warned_ns; /* when the lack of descriptors was logged last */

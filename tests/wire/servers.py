@@ -50,6 +50,17 @@ def lasting_port():
     return free_port()
 
 
+def other_address():
+    """An address of this machine that is no loopback one, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = sock.getsockname()[0]
+    return None if address.startswith("127.") or address == "0.0.0.0" else address
+
+
 class Server:
     """A running server. Attributes: port, path (of the unix socket), pid, log_text()."""
 
