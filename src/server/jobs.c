@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/acl_conns.h"
 #include "server/dispatch.h"
 #include "server/met_expired.h"
 #include "server/server.h"
@@ -369,13 +370,35 @@ static void run_again(struct held_job *held)
     held_free(held);
 }
 
+/* Answers, or begins to, and counts the call. Returns false when it has to be run again.
+ */
+static bool answer_worked(struct held_job *held, struct cmd_call *call)
+{
+    struct loop *loop = held->loop;
+    char text[STOPPED_TEXT_MAX], reason[ACL_REFUSAL_MAX];
+    const char *refusal =
+        held->job->changes_keys ? dispatch_long_refusal(call, reason) : NULL;
+    if (refusal != NULL) {
+        host_reply_error(call->host, refusal);
+        free_job(loop, call->job);
+        call->job = NULL;
+        return true;
+    }
+    begin_with_views(loop);
+    bool is_answered =
+        cmd_job_begin_worked(call, held->status, stopped_text(held->limit_ms, text));
+    end_with_views(loop);
+    if (is_answered)
+        dispatch_count_long(call, held->argc, held->spent_ns);
+    return is_answered;
+}
+
 /* Begins the reply of a job that has been worked out. Returns false when it is freed: it
  * begins anew. The lock is held as the job needs it. */
 static bool begin_worked(struct held_job *held)
 {
     struct loop *loop = held->loop;
     struct conn *conn = held->conn;
-    char text[STOPPED_TEXT_MAX];
     struct host host =
         host_server_begin(loop, conn, held->is_quiet ? &loop->scrap : &conn->out);
     struct cmd_call call = {.spec = held->request->spec,
@@ -387,15 +410,10 @@ static bool begin_worked(struct held_job *held)
     host.resp = held->resp;
     host.is_fixed17 = held->is_fixed17;
     conn->is_running = true;
-    begin_with_views(loop);
-    bool is_answered =
-        cmd_job_begin_worked(&call, held->status, stopped_text(held->limit_ms, text));
-    end_with_views(loop);
+    bool is_answered = answer_worked(held, &call);
     conn->is_running = false;
     held->job = call.job;
     held->state = HELD_BEGUN;
-    if (is_answered)
-        dispatch_count_long(&call, held->argc, held->spent_ns);
     if (held->is_quiet) {
         free_job(loop, held->job);
         held->job = NULL;
@@ -405,6 +423,14 @@ static bool begin_worked(struct held_job *held)
     if (!is_answered)
         run_again(held);
     return is_answered;
+}
+
+/* Nothing is stored during a pause of writes. */
+static bool has_to_pause(const struct held_job *held)
+{
+    const struct request_copy *request = held->request;
+    return held->job->changes_keys && pause_is_on(&held->loop->server->pause) &&
+           pause_holds(held->conn, request->spec, request->argc, request->argv);
 }
 
 /* Makes the first job ready to be stepped. Returns false when it is not, or not yet. */
@@ -418,7 +444,7 @@ static bool make_ready(struct held_job *held)
     if (held->state == HELD_BEGUN)
         return true;
     loop_lock(loop, held->job->changes_keys ? LOOP_EXCLUSIVE : LOOP_SHARED);
-    bool is_ready = begin_worked(held);
+    bool is_ready = !has_to_pause(held) && begin_worked(held);
     dispatch_end_long(loop);
     loop_unlock(loop);
     met_expired_remove(loop);
