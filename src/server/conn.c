@@ -821,7 +821,7 @@ static void settle(struct conn *conn)
 {
     size_t n = queued(conn);
     bool has_job = jobs_are_pending(conn);
-    bool is_apart = jobs_are_apart(conn);
+    bool is_apart = has_job && (jobs_are_apart(conn) || conn->is_held);
     bool is_idle = !has_job && n == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);

@@ -591,10 +591,10 @@ void server_clear(struct server *server)
     tracking_clear(&server->tracking);
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
+    pool_clear(&server->pool); /* a thread of it may still be about to wake a loop */
     for (size_t i = 0; i < server->n_loops; i++)
         loop_clear(&server->loops[i]);
     free(server->loops);
-    pool_clear(&server->pool);
     databases_clear(server);
     tls_context_free(server->tls);
     rwlock_clear(&server->lock);

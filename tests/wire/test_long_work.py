@@ -352,18 +352,35 @@ def test_a_store_that_is_not_answered(long_server):
         assert other.command("ZCARD", "d") == 10
 
 
-def test_rights_that_have_gone_meanwhile(long_server):
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_rights_that_have_gone_meanwhile(long_server, is_changed):
     with long_server.connect() as other, long_server.connect() as client:
         assert other.command("ACL", "SETUSER", "u", "on", "nopass", "+@all", "~*") == OK
         assert client.command("AUTH", "u", "x") == OK
         hold(other)
         client.send(encode("ZRANGESTORE", "d", "k", "0", "9"))
         wait_for(lambda: info(other)["offload_waiting"] == 1)
-        other.command("ZREM", "k", "m3")
+        if is_changed:
+            other.command("ZREM", "k", "m3")
         other.command("ACL", "SETUSER", "u", "resetkeys", "~k")
         hold(other, False)
         assert client.read().startswith(b"NOPERM")
         assert other.command("EXISTS", "d") == 0
+
+
+def test_nothing_is_stored_during_a_pause(long_server):
+    with long_server.connect() as other, long_server.connect() as client:
+        hold(other)
+        client.send(encode("ZRANGESTORE", "d", "k", "0", "9"))
+        wait_for(lambda: info(other)["offload_waiting"] == 1)
+        other.command("CLIENT", "PAUSE", "1000000", "WRITE")
+        hold(other, False)
+        wait_for(lambda: info(other)["offload_done"] == 1)
+        wait_for(lambda: b"blocked_clients:1" in other.command("INFO", "clients"))
+        assert other.command("EXISTS", "d") == 0 and not is_answered(client)
+        assert other.command("CLIENT", "UNPAUSE") == OK
+        assert client.read() == 10
+        assert other.command("ZCARD", "d") == 10
 
 
 # ---- transactions ----
