@@ -6,8 +6,9 @@ PORT ?= 6379
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
+MIXED_OUT = --markdown build/mixed.md --json build/mixed.json
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full plots profile ablation format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -51,6 +52,15 @@ asan tsan: deps ## the suite under ASan and UBSan, or under TSan
 	@cmake --build build-$@ -j $(JOBS)
 	@ctest --test-dir build-$@ -j 2 --output-on-failure
 
+stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes)
+	@cmake --preset tsan
+	@cmake --build build-tsan -j $(JOBS) --target yonder-server stress
+	@YONDER_BIN_DIR=build-tsan tests/stress/run.py --threads 4 --seconds 600 \
+	    --patience 120 --keep-log build-tsan/stress.log $(STRESS)
+
+linear: deps build ## are histories linearizable? (10 minutes)
+	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
+
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage
 	@cmake --preset cov
@@ -60,10 +70,12 @@ coverage: ## the suite with gcov; fails under 90 % of core and resp
 bench: build ## compare with redis-server on 5 million points (10 minutes)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 5M --duration 0.6 $(BENCH_OUT) $(BENCH)
+	@$(if $(BENCH),,build/yonder-bench mixed --points 5M $(MIXED_OUT))
 
 bench-full: build ## the same on 60,841,557 points (10 GB of memory)
 	@scripts/deps build run test
 	@build/yonder-bench compare --points 60841557 $(BENCH_OUT) $(BENCH)
+	@$(if $(BENCH),,build/yonder-bench mixed --points 60841557 --radius 200 --rounds 10 $(MIXED_OUT))
 
 profile: ## flame graph and shares of a row of the benchmark (ROW=..., POINTS=1M)
 	@scripts/deps build run profile

@@ -16,6 +16,7 @@
 #include "server/conn.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
 #define ITERATION_NS ((uint64_t)500 * 1000)
-/* A client whose command waits for a key is read from up to here, to see it hang up. */
+/* A client whose command waits, for a key or for the pool, is read from up to here, to
+ * see it hang up. */
 #define WAITING_IN_MAX ((size_t)1024 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
@@ -751,6 +753,7 @@ static void settle(struct conn *conn)
 {
     size_t n = queued(conn);
     bool has_job = jobs_are_pending(conn);
+    bool is_apart = jobs_are_apart(conn);
     bool is_idle = !has_job && n == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);
@@ -762,11 +765,12 @@ static void settle(struct conn *conn)
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on = has_job ? !conn->is_writing : conn->has_more && !waits && n < OUT_HIGH;
+    bool goes_on = has_job ? !conn->is_writing && !is_apart
+                           : conn->has_more && !waits && n < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    bool can_take_more = waits ? conn->in.len < WAITING_IN_MAX
-                               : !has_job && !conn->has_more && n < OUT_HIGH;
+    bool can_take_more = waits || is_apart ? conn->in.len < WAITING_IN_MAX
+                                           : !has_job && !conn->has_more && n < OUT_HIGH;
     set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
 }
 
@@ -869,10 +873,23 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
     *buf = (uv_buf_t){.base = to, .len = len};
 }
 
+/* Whether a client that has ended its side is taken to be gone: it is not worth waiting,
+ * or working, for. Over TCP nobody can tell whether it still listens. */
+static bool is_leaving(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    if (conn->blocked.is_waiting)
+        return true;
+    if (!jobs_are_apart(conn) || uv_fileno(&conn->io.handle, &fd) != 0)
+        return false;
+    struct pollfd poll_fd = {.fd = fd};
+    return !conn->is_unix || (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents != 0);
+}
+
 /* The client has ended its side, or the connection is broken. */
 static void on_end(struct conn *conn, int error)
 {
-    if (error == UV_EOF && conn->state == CONN_OPEN && !conn->blocked.is_waiting) {
+    if (error == UV_EOF && conn->state == CONN_OPEN && !is_leaving(conn)) {
         /* What it has sent is still answered. */
         conn->has_ended = true;
         conn_turn(conn);
@@ -962,11 +979,13 @@ void conn_visit(struct conn *conn)
     if (conn->state != CONN_OPEN)
         return;
     note_progress(conn);
+    jobs_visit(conn);
     uint64_t active_ns = conn->shown.active_ns;
     uint64_t idle_ns = now_ns > active_ns ? now_ns - active_ns : 0;
     uint64_t timeout_s = conn->loop->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn->output_class == CONFIG_CLASS_NORMAL && !conn->blocked.is_waiting) {
+        conn->output_class == CONFIG_CLASS_NORMAL && !conn->blocked.is_waiting &&
+        !jobs_are_apart(conn)) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);

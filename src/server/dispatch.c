@@ -296,7 +296,8 @@ static void count_call(const struct cmd_call *call)
         dispatch_settle_time(loop);
 }
 
-/* The time of a command that begins to wait; it is a call when it has an answer. */
+/* The time of a command that begins to wait, for a key or for its long work; it is a call
+ * when it has an answer. */
 static void count_wait(struct loop *loop, const struct cmd_spec *spec)
 {
     uint64_t began_ns = loop->mono_ns;
@@ -352,9 +353,10 @@ static inline void perform(struct cmd_call *call, bool is_again)
     }
     if (call->host->conn->tracking.tracker != NULL)
         note_reads(call->host->conn, call);
-    if (call->job != NULL)
-        jobs_start(call->host, call->job);
-    count_call(call);
+    if (call->job != NULL && jobs_start(call))
+        count_wait(loop, call->spec);
+    else
+        count_call(call);
 }
 
 /* Answers a command that may not run. */
@@ -512,6 +514,45 @@ bool dispatch_again(struct conn *conn)
     conn->push = reply;
     conn_pushed(conn);
     return !call.block.wanted;
+}
+
+void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spent_ns)
+{
+    struct conn *conn = call->host->conn;
+    struct loop *loop = conn->loop;
+    struct stats_command *c = stats_command_of(&loop->stats, call->spec);
+    const struct loop_untimed run = {
+        .spec = call->spec, .n = 1, .conn = conn, .argc = argc, .argv = call->argv};
+    c->calls++;
+    c->failed += call->host->n_errors > 0;
+    c->time_ns += spent_ns;
+    if (loop->tracks_latency)
+        stats_count_latency(c, spent_ns, 1);
+    if (spent_ns >= loop->notable_ns)
+        note_slow(loop, &run, spent_ns);
+}
+
+void dispatch_long_again(struct conn *conn, const struct request_copy *request,
+                         bool is_quiet, int n_apart)
+{
+    struct loop *loop = conn->loop;
+    struct host host =
+        host_server_begin(loop, conn, is_quiet ? &loop->scrap : &conn->out);
+    struct cmd_call call;
+    host.n_apart = n_apart;
+    conn->is_running = true;
+    run_copy(&host, request, true, &call);
+    conn->is_running = false;
+}
+
+void dispatch_end_long(struct loop *loop)
+{
+    if (blocked_has_marked(&loop->server->blocked))
+        blocking_serve(loop->server);
+    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
+        loop->has_to_broadcast = false;
+        tracking_broadcast(&loop->server->tracking);
+    }
 }
 
 void dispatch_step_jobs(struct conn *conn)

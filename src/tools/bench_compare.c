@@ -141,18 +141,6 @@ static bool choose_rows(struct compare *compare)
 
 /* ---- the servers -------------------------------------------------------- */
 
-static const char *beside(const char *name, char out_path[600])
-{
-    char program[512];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
-    if (slash == NULL)
-        return name;
-    *slash = '\0';
-    snprintf(out_path, 600, "%s/%s", program, name);
-    return out_path;
-}
-
 static bool start_peer(struct compare *compare)
 {
     struct bench_server *peer = &compare->session.servers[BENCH_THEIRS];
@@ -195,9 +183,10 @@ static void find_format(struct compare *compare)
 
 static bool start_servers(struct compare *compare)
 {
-    char path[600];
-    const char *program =
-        compare->program != NULL ? compare->program : beside("yonder-server", path);
+    char path[BENCH_SERVER_PATH_MAX];
+    const char *program = compare->program != NULL
+                              ? compare->program
+                              : bench_server_beside("yonder-server", path);
     bool is_fine = bench_server_start(&compare->session.servers[BENCH_OURS],
                                       BENCH_SERVER_YONDER, program, compare->server_cpus);
     if (!is_fine)

@@ -5,6 +5,7 @@
 #include "tools/bench_drive.h"
 #include "tools/bench_dump.h"
 #include "tools/bench_history.h"
+#include "tools/bench_mixed.h"
 #include "tools/bench_run.h"
 
 static const char usage[] =
@@ -12,12 +13,14 @@ static const char usage[] =
     "       yonder-bench data NAME [N] [options]\n"
     "       yonder-bench compare [options]\n"
     "       yonder-bench drive ROW [options]\n"
+    "       yonder-bench mixed [options]\n"
     "       yonder-bench history REPORT.json ...\n"
     "\n"
     "  run        load one server and show how it does\n"
     "  data       make a data set, or load it into a server\n"
     "  compare    measure yonder-server against redis-server or another peer\n"
     "  drive      run one row of the comparison on a server, for profilers\n"
+    "  mixed      measure small requests while others make large searches\n"
     "  history    show the reports of many commits on one page\n"
     "\n"
     "Each tells more with --help.\n";
@@ -33,6 +36,8 @@ int main(int argc, char **argv)
         return bench_compare_main(argc - 1, argv + 1);
     if (strcmp(name, "drive") == 0)
         return bench_drive_main(argc - 1, argv + 1);
+    if (strcmp(name, "mixed") == 0)
+        return bench_mixed_main(argc - 1, argv + 1);
     if (strcmp(name, "history") == 0)
         return bench_history_main(argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0) {

@@ -428,12 +428,8 @@ static void write_result(const struct bench_report *report,
     fputs("}", out);
 }
 
-void bench_report_write_json(const struct bench_report *report, FILE *out)
+void bench_report_write_json_facts(const struct bench_report *report, FILE *out)
 {
-    size_t n[3];
-    bench_report_count(report, n);
-    fputs("{\n", out);
-    write_field("suite", report->suite, out);
     write_field("date", report->date, out);
     write_field("commit", report->commit, out);
     write_field("branch", report->branch, out);
@@ -441,6 +437,15 @@ void bench_report_write_json(const struct bench_report *report, FILE *out)
     write_field("kernel", report->kernel, out);
     write_field("compiler", report->compiler, out);
     write_field("flags", report->flags, out);
+}
+
+void bench_report_write_json(const struct bench_report *report, FILE *out)
+{
+    size_t n[3];
+    bench_report_count(report, n);
+    fputs("{\n", out);
+    write_field("suite", report->suite, out);
+    bench_report_write_json_facts(report, out);
     write_field("a", report->servers[0].name, out);
     write_field("b", report->servers[1].name, out);
     fprintf(out,

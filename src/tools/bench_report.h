@@ -73,6 +73,8 @@ void bench_report_write_markdown(const struct bench_report *report, FILE *out);
 /* A table for a README: hits, what was looked at, CPU, ratios. */
 void bench_report_write_brief(const struct bench_report *report, FILE *out);
 void bench_report_write_json(const struct bench_report *report, FILE *out);
+/* The lines of a JSON object that tell machine, tree and build, a comma behind each. */
+void bench_report_write_json_facts(const struct bench_report *report, FILE *out);
 void bench_report_write_html(const struct bench_report *report, FILE *out);
 
 #endif

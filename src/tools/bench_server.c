@@ -83,6 +83,18 @@ double bench_server_memory(struct bench_server *server)
                : 0;
 }
 
+const char *bench_server_beside(const char *name, char out_path[BENCH_SERVER_PATH_MAX])
+{
+    char program[512];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash = len > 0 ? memrchr(program, '/', (size_t)len) : NULL;
+    if (slash == NULL)
+        return name;
+    *slash = '\0';
+    snprintf(out_path, BENCH_SERVER_PATH_MAX, "%s/%s", program, name);
+    return out_path;
+}
+
 static void find_version(struct bench_server *server)
 {
     static const struct {
@@ -151,8 +163,8 @@ static void become(const struct bench_server *server, const char *cpus, pid_t pa
                           "no",
                           "--dir",
                           server->folder,
-                          server->is_single ? "--threads" : NULL,
-                          "1",
+                          server->threads != NULL ? "--threads" : NULL,
+                          server->threads,
                           NULL};
     execvp(server->program, (char *const *)argv);
     fprintf(stderr, "could not run \"%s\": %s\n", server->program, strerror(errno));
@@ -260,35 +272,59 @@ static bool launch(struct bench_server *server, const char *cpus)
     return wait_ready(server);
 }
 
-/* Does the server have threads, and more than one of them? */
-static bool has_threads(struct bench_server *server)
+unsigned bench_server_count_threads(struct bench_server *server)
 {
+    char text[16] = "0";
     struct yn_reply *reply = bench_server_ask(server, "CONFIG GET threads");
-    bool has = reply != NULL && reply->n_items == 2 &&
-               !(reply->items[1]->text.len == 1 && reply->items[1]->text.data[0] == '1');
+    if (reply != NULL && reply->n_items == 2)
+        snprintf(text, sizeof text, "%.*s", (int)reply->items[1]->text.len,
+                 reply->items[1]->text.data);
     yn_reply_free(reply);
-    return has;
+    return (unsigned)strtoul(text, NULL, 10);
+}
+
+static bool prepare(struct bench_server *server, enum bench_server_kind kind,
+                    const char *program)
+{
+    clear(server);
+    server->kind = kind;
+    server->program = program;
+    return bench_folder_new("yonder-bench", server->folder) ||
+           fail(server, "no folder for the server", strerror(errno));
+}
+
+static void look_at(struct bench_server *server)
+{
+    bench_cpu_open(&server->cpu, &server->at, server->pid);
+    find_version(server);
 }
 
 bool bench_server_start(struct bench_server *server, enum bench_server_kind kind,
                         const char *program, const char *cpus)
 {
-    clear(server);
-    server->kind = kind;
-    server->program = program;
-    if (!bench_folder_new("yonder-bench", server->folder))
-        return fail(server, "no folder for the server", strerror(errno));
-    if (!launch(server, cpus))
+    if (!prepare(server, kind, program) || !launch(server, cpus))
         return false;
-    if (kind == BENCH_SERVER_YONDER && has_threads(server)) {
+    if (kind == BENCH_SERVER_YONDER && bench_server_count_threads(server) > 1) {
         cli_link_close(&server->link);
         end_process(server);
-        server->is_single = true;
+        server->threads = "1";
         if (!launch(server, cpus))
             return false;
     }
-    bench_cpu_open(&server->cpu, &server->at, server->pid);
-    find_version(server);
+    look_at(server);
+    return true;
+}
+
+bool bench_server_start_threads(struct bench_server *server, enum bench_server_kind kind,
+                                const char *program, const char *cpus,
+                                const char *threads)
+{
+    if (!prepare(server, kind, program))
+        return false;
+    server->threads = threads;
+    if (!launch(server, cpus))
+        return false;
+    look_at(server);
     return true;
 }
 

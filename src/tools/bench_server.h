@@ -12,7 +12,7 @@ enum bench_server_kind { BENCH_SERVER_YONDER, BENCH_SERVER_REDIS, BENCH_SERVER_R
 struct bench_server {
     enum bench_server_kind kind;
     const char *program; /* borrowed; NULL for one that runs already */
-    bool is_single;      /* started with --threads 1 */
+    const char *threads; /* value of --threads that it is started with, or NULL */
     pid_t pid;           /* of the process that was started, or 0 */
     struct cli_options at;
     struct cli_link link; /* for questions */
@@ -28,8 +28,14 @@ struct bench_server {
  * whatever its default is. Returns when it answers. */
 bool bench_server_start(struct bench_server *server, enum bench_server_kind kind,
                         const char *program, const char *cpus);
+/* The same with a number of threads; NULL: with the server's own default. */
+bool bench_server_start_threads(struct bench_server *server, enum bench_server_kind kind,
+                                const char *program, const char *cpus,
+                                const char *threads);
 /* Connects to a server that runs. */
 bool bench_server_join(struct bench_server *server, const struct cli_options *at);
+/* What a server tells when asked CONFIG GET threads; 0: nothing. */
+unsigned bench_server_count_threads(struct bench_server *server);
 /* Stops a server that was started; leaves one that ran. */
 void bench_server_stop(struct bench_server *server);
 
@@ -38,6 +44,10 @@ void bench_server_stop(struct bench_server *server);
 struct yn_reply *bench_server_ask(struct bench_server *server, const char *command);
 /* The same for commands that must not fail. */
 bool bench_server_do(struct bench_server *server, const char *command);
+
+#define BENCH_SERVER_PATH_MAX 600
+/* The path of a program that stands beside this one. */
+const char *bench_server_beside(const char *name, char out_path[BENCH_SERVER_PATH_MAX]);
 
 /* Resident memory in bytes; 0: not known. */
 double bench_server_memory(struct bench_server *server);

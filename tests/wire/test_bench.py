@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import xml.etree.ElementTree
 
 import pytest
@@ -438,3 +439,140 @@ class TestCompare:
         bench("compare", *self.QUICK, "--redis", "/nowhere/redis-server", status=2,
               TMPDIR=tmp_path)
         assert left() == [] and list(tmp_path.iterdir()) == []
+
+
+class TestMixed:
+    QUICK = ("--points", "20k", "--rounds", 1, "--duration", 0.3, "--rate", 200)
+
+    def test_help(self):
+        out, _ = bench("mixed", "--help")
+        for word in ("--searchers", "--writers", "time-table", "real-time", "halting"):
+            assert word in out
+
+    @pytest.mark.parametrize("words", [
+        ("--nonsense",), ("--points",), ("--points", "x"), ("--searchers", "65"), ("what",),
+        ("--readers", "1001"), ("--rate", "0"), ("--rate", "-1"), ("--duration", "0"),
+        ("--rounds", "65"), ("--radius", "5001"), ("--no-load",), ("--threads", "x"),
+        ("--threads", "1,,0"), ("--threads", "1,2,3,4,5,6,7,8"), ("--join", "nowhere"),
+        ("--join", "1:2", "--threads", "1"), ("--cpus", "x"),
+    ])
+    def test_wrong_options(self, words):
+        _, err = bench("mixed", *words, status=2)
+        assert err.startswith("yonder-bench: ")
+
+    def check_phase(self, phase, n_requests, is_loaded):
+        for name in ("geopos_ms", "geoadd_ms"):
+            latency = phase[name]
+            everything = latency["all"]
+            assert everything["requests"] == n_requests
+            for figures in (latency, everything):
+                assert 0 < figures["p50"] <= figures["p99"] <= figures["p99.9"]
+            assert latency["p99.9"] <= everything["max"]
+            assert latency["p99_of_rounds"] == [latency["p99"]]
+        assert phase["lag_ms"]["requests"] == 2 * n_requests
+        assert phase["server_cpu_percent"] > 0
+        if is_loaded:
+            assert phase["searches_per_second"] > 0 and phase["search_ms"]["requests"] >= 4
+            assert 200 < phase["members"] < 800  # a 50th of the points
+        else:
+            assert phase["searches_per_second"] == phase["members"] == 0
+
+    def test_both_servers(self, tmp_path):
+        out, err = bench("mixed", *self.QUICK, "--json", tmp_path / "json", "--markdown",
+                         tmp_path / "markdown")
+        report = json.loads((tmp_path / "json").read_text())
+        assert (report["points"], report["searchers"], report["rate"]) == (20000, 4, 200)
+        assert report["commit"] and report["radius_km"] > 1
+        ours, theirs = report["servers"]
+        assert ours["server"].startswith("yonder ") and theirs["server"].startswith("redis ")
+        for side in (ours, theirs):
+            assert side["done"] and side["load_s"] > 0
+            self.check_phase(side["quiet"], 4 * 60, is_loaded=False)
+            self.check_phase(side["beside"], 4 * 60, is_loaded=True)
+            assert out.count(side["server"]) == 5
+        markdown = (tmp_path / "markdown").read_text()
+        assert markdown.count(" | beside searches | ") == 4 + 1  # and the heading
+        assert "[1/1] beside searches" in err
+
+    def test_server_that_runs(self, server, client, tmp_path):
+        """Its key is loaded, or used as it is; the radius is the one that is asked for."""
+        words = ("mixed", *self.QUICK, "--join", server.port, "--json", tmp_path / "json")
+        bench(*words, "--writers", 1, "--readers", 2, "--searchers", 1)
+        assert client.command("ZCARD", "key") == 20000
+        client.command("ZREMRANGEBYRANK", "key", 0, -1)
+        bench("data", "osm", "20k", "--load", server.port)
+        bench(*words, "--no-load", "--radius", 300)
+        report = json.loads((tmp_path / "json").read_text())
+        [side] = report["servers"]
+        assert report["radius_km"] == 300 and side["load_s"] == 0
+        assert 0 < side["beside"]["members"] < 400
+        assert server.is_running()
+
+    @pytest.mark.parametrize("n_members", [0, 1, 2, 3, 11])
+    def test_ends_of_small_replies(self, server, client, n_members):
+        """The mark behind a reply is found wherever it stands."""
+        client.command("DEL", "key")
+        for i in range(1, 12):
+            client.command("GEOADD", "key", 7 if i <= n_members else 100, 55, i)
+        words = ("mixed", "--points", 11, "--join", server.port, "--no-load", "--radius", 50,
+                 "--rounds", 1, "--duration", 0.1, "--rate", 0.1)
+        if n_members == 0:
+            _, err = bench(*words, status=1)
+            assert "empty replies" in err
+            return
+        out, _ = bench(*words)
+        assert re.search(rf"^yonder [^\n]+ +[0-9.]+ +{n_members} +[0-9.]+ ", out, re.MULTILINE)
+
+    def test_wrong_answers(self, server, client):
+        """Members that are missing, and a key that is no set, are no measurement."""
+        words = ("mixed", *self.QUICK, "--join", server.port, "--no-load", "--radius", 300)
+        client.command("DEL", "key")
+        _, err = bench(*words, status=1)
+        assert "members are missing" in err
+        client.command("SET", "key", "v")
+        _, err = bench(*words, status=1)
+        assert "WRONGTYPE" in err
+        client.command("DEL", "key")
+        _, err = bench(*words[:-2], status=1)
+        assert "empty" in err or "missing" in err
+
+    def test_nobody_answers(self):
+        _, err = bench("mixed", *self.QUICK, "--join", servers.free_port(), status=1)
+        assert "onnection refused" in err
+        _, err = bench("mixed", *self.QUICK, "--server", "/nowhere", "--alone", status=1)
+        assert "/nowhere" in err
+
+    def test_a_stall_is_counted_for_every_request(self, server, client, tmp_path):
+        """Requests that were due while the server stood still waited for it, though a client
+        that waits for each reply would have sent one of them."""
+        bench("data", "osm", "20k", "--load", server.port)
+        process = subprocess.Popen(
+            [BENCH, "mixed", "--points", "20k", "--join", f":{server.port}", "--no-load",
+             "--radius", "300", "--rounds", "1", "--duration", "3", "--rate", "100", "--json",
+             tmp_path / "json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert process.stderr.readline().startswith("yonder ")
+        time.sleep(1.2)  # behind the warm-up of half a second
+        os.kill(server.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(server.pid, signal.SIGCONT)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+        [side] = json.loads((tmp_path / "json").read_text())["servers"]
+        stalled = max((side["quiet"], side["beside"]),
+                      key=lambda phase: phase["geopos_ms"]["all"]["average"])
+        for name in ("geopos_ms", "geoadd_ms"):
+            everything = stalled[name]["all"]
+            assert everything["requests"] == 4 * 300
+            assert everything["max"] > 900 and everything["average"] > 80
+
+    def test_interrupted(self):
+        """Ctrl-C while a key is loaded: the server is stopped."""
+        process = subprocess.Popen(
+            [BENCH, "mixed", "--points", "50M", "--alone"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)})
+        while "loading 50000000" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 1 and "interrupted" in err
