@@ -33,6 +33,7 @@
 #include "server/monitor.h"
 #include "server/pause.h"
 #include "server/server.h"
+#include "server/tls.h"
 
 /* Answers that are queued beyond this stop further commands until the client reads. */
 #define OUT_HIGH ((size_t)1024 * 1024)
@@ -53,12 +54,16 @@
 #define TAIL_ROOM ((size_t)1024)
 /* A buffer larger than this is given back when it is empty. */
 #define KEEP_CAP ((size_t)256 * 1024)
+/* How long a client may take for the handshake of TLS. */
+#define HANDSHAKE_NS ((uint64_t)10 * 1000 * 1000 * 1000)
+#define TLS_LOG_INTERVAL_NS ((uint64_t)1000 * 1000 * 1000)
 #define LINGER_NS ((uint64_t)1000 * 1000 * 1000)
 #define IDLE_SHRINK_NS ((uint64_t)2 * 1000 * 1000 * 1000)
 
 static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf);
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 static void set_reading(struct conn *conn, bool wanted);
+static void read_records(struct conn *conn);
 
 /* ---- figures ---- */
 
@@ -92,8 +97,9 @@ void conn_show(struct conn *conn)
     set_size(&f->out_cap, conn->out.cap);
     set_size(&f->queued,
              conn->io.stream.write_queue_size + conn->out.len + conn->jobs_bytes);
-    set_size(&f->held,
-             conn->in.cap + conn->out.cap + conn->writing.cap + conn->jobs_bytes);
+    set_size(&f->held, conn->in.cap + conn->out.cap + conn->writing.cap +
+                           conn->jobs_bytes +
+                           (conn->tls != NULL ? tls_memory(conn->tls) : 0));
     set_flag(&f->is_reading, conn->is_reading);
     set_flag(&f->is_writing, conn->is_writing);
     set_flag(&f->is_closing, conn->closes_when_flushed);
@@ -163,6 +169,7 @@ static void on_closed(uv_handle_t *handle)
     free(conn->name);
     free(conn->lib_name);
     free(conn->lib_ver);
+    tls_free(conn->tls);
     free(conn);
 }
 
@@ -301,6 +308,8 @@ void conn_open(struct loop *loop, const struct conn_arrival *arrival)
     set(&conn->shown.active_ns, loop->mono_ns);
     loop_lock(loop, LOOP_EXCLUSIVE);
     bool is_open = open_handle(conn);
+    if (is_open && arrival->is_tls)
+        conn->tls = tls_new(loop->server->tls);
     if (is_open) {
         list_append(&loop->server->conns, &conn->in_conns);
         acl_conn_begin(conn);
@@ -314,11 +323,41 @@ void conn_open(struct loop *loop, const struct conn_arrival *arrival)
     }
     list_append(&loop->conns, &conn->in_loop);
     loop->n_conns++;
+    if (arrival->is_tls && conn->tls == NULL)
+        conn_kill(conn, "out of memory for TLS");
     set_reading(conn, true);
     conn_show(conn);
 }
 
 /* ---- the end ---- */
+
+/* What TLS has to say at the end, as far as the kernel takes it at once. */
+static void send_records(struct conn *conn)
+{
+    struct yn_buf *produced = tls_produced(conn->tls);
+    uv_buf_t bytes = {.base = produced->data, .len = produced->len};
+    if (produced->len > 0)
+        uv_try_write(&conn->io.stream, &bytes, 1);
+    yn_buf_clear(produced);
+}
+
+/* The peer does not speak TLS, or not as we want it to. A refused certificate is worth a
+ * line, but an attacker must not fill the log. */
+static void break_off(struct conn *conn)
+{
+    bool is_certificate;
+    const char *error = tls_error(conn->tls, &is_certificate);
+    struct loop *loop = conn->loop;
+    if (is_certificate && (loop->tls_logged_ns == 0 ||
+                           loop->mono_ns - loop->tls_logged_ns > TLS_LOG_INTERVAL_NS)) {
+        loop->tls_logged_ns = loop->mono_ns;
+        log_warning("client %s refused: its certificate: %s", conn->address, error);
+    } else {
+        log_verbose("client %s: TLS: %s", conn->address, error);
+    }
+    send_records(conn);
+    conn_close(conn);
+}
 
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
@@ -342,6 +381,10 @@ static void linger(struct conn *conn)
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
+    if (conn->tls != NULL) {
+        tls_end(conn->tls);
+        send_records(conn);
+    }
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0 ||
         (!conn->is_reading && uv_read_start(&conn->io.stream, on_alloc, on_read) != 0))
         conn_close(conn);
@@ -485,11 +528,26 @@ static void on_written(uv_write_t *req, int status)
     conn_turn(conn);
 }
 
+/* Turns what is to be sent into records. Returns false when that has ended the
+ * connection. */
+static bool encrypt(struct conn *conn)
+{
+    struct yn_buf *records = tls_produced(conn->tls);
+    if (!tls_write(conn->tls, conn->out.data, conn->out.len)) {
+        break_off(conn);
+        return false;
+    }
+    conn->out.len = 0;
+    swap_bufs(&conn->out, records);
+    yn_buf_clear(records);
+    return true;
+}
+
 /* Hands the output to the kernel: what it takes at once is gone, the rest waits in
  * conn->writing until on_written. */
 static void flush(struct conn *conn)
 {
-    if (conn->is_writing || conn->out.len == 0)
+    if (conn->is_writing || (conn->tls != NULL && !encrypt(conn)) || conn->out.len == 0)
         return;
     uv_buf_t rest = {.base = conn->out.data, .len = conn->out.len};
     int n = uv_try_write(&conn->io.stream, &rest, 1);
@@ -748,6 +806,16 @@ static void set_reading(struct conn *conn, bool wanted)
         conn_close(conn);
 }
 
+/* Whether more of what the client sends may be read. */
+static bool can_take_more(const struct conn *conn)
+{
+    if (conn->closes_when_flushed)
+        return false;
+    if (conn->blocked.is_waiting || conn->is_held || jobs_are_apart(conn))
+        return conn->in.len < WAITING_IN_MAX;
+    return !jobs_are_pending(conn) && !conn->has_more && queued(conn) < OUT_HIGH;
+}
+
 /* Decides what the connection waits for next. */
 static void settle(struct conn *conn)
 {
@@ -769,9 +837,10 @@ static void settle(struct conn *conn)
                            : conn->has_more && !waits && n < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    bool can_take_more = waits || is_apart ? conn->in.len < WAITING_IN_MAX
-                                           : !has_job && !conn->has_more && n < OUT_HIGH;
-    set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
+    bool takes_more = can_take_more(conn);
+    if (takes_more && conn->tls != NULL && tls_has_input(conn->tls))
+        loop_wake(conn->loop, conn);
+    set_reading(conn, takes_more && !conn->has_ended);
 }
 
 static void close_killed(struct conn *conn)
@@ -811,6 +880,8 @@ void conn_turn(struct conn *conn)
         dispatch_step_jobs(conn);
     take_pushed(conn);
     execute_buffered(conn);
+    if (conn->tls != NULL && tls_has_input(conn->tls))
+        read_records(conn);
     end_turn(conn);
 }
 
@@ -852,14 +923,9 @@ static void reuse_block(struct conn *conn)
     in->cap = cap;
 }
 
-static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
+/* Room behind the bytes of half a request. */
+static void make_room(struct conn *conn, uv_buf_t *buf)
 {
-    struct conn *conn = handle->data;
-    (void)hint;
-    if (conn->in.len == 0 || conn->state != CONN_OPEN) {
-        *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
-        return;
-    }
     reuse_block(conn);
     char *to = yn_buf_reserve(&conn->in, read_room(conn));
     if (to == NULL) {
@@ -871,6 +937,16 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
     if (need >= BLOB_LEN_MIN && need > conn->in.len && need - conn->in.len < len)
         len = need - conn->in.len; /* so that nothing follows it in its block */
     *buf = (uv_buf_t){.base = to, .len = len};
+}
+
+static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
+{
+    struct conn *conn = handle->data;
+    (void)hint;
+    if (conn->in.len == 0 || conn->state != CONN_OPEN || conn->tls != NULL)
+        *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
+    else
+        make_room(conn, buf);
 }
 
 /* Whether a client that has ended its side is taken to be gone: it is not worth waiting,
@@ -928,6 +1004,31 @@ static void check_query_limit(struct conn *conn)
         conn_kill(conn, "its transaction passes client-query-buffer-limit");
 }
 
+/* Reads and runs what has come over TLS, as long as more may be read; the rest is kept.
+ */
+static void read_records(struct conn *conn)
+{
+    enum tls_status status = TLS_DONE;
+    while (status == TLS_DONE && conn_is_live(conn) && can_take_more(conn)) {
+        uv_buf_t room;
+        size_t n = 0;
+        make_room(conn, &room);
+        if (room.base == NULL)
+            break; /* `in` is marked */
+        status = tls_read(conn->tls, room.base, room.len, &n);
+        conn->in.len += n;
+        if (n > 0)
+            execute_buffered(conn);
+        check_query_limit(conn);
+    }
+    if (!tls_keep(conn->tls))
+        conn_kill(conn, "out of memory for its request");
+    if (status == TLS_ENDED)
+        conn->has_ended = true;
+    else if (status == TLS_BROKEN)
+        break_off(conn);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *conn = stream->data;
@@ -946,7 +1047,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     stats_add(&loop->stats.bytes_in, (size_t)n);
     stats_add(&loop->stats.reads, 1);
     borrow_out(conn);
-    if (buf->base == loop->read_buf) {
+    if (conn->tls != NULL) {
+        tls_feed(conn->tls, buf->base, (size_t)n);
+        read_records(conn);
+    } else if (buf->base == loop->read_buf) {
         size_t used = execute(conn, buf->base, (size_t)n);
         yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);
     } else {
@@ -978,6 +1082,12 @@ void conn_visit(struct conn *conn)
         conn_close(conn);
     if (conn->state != CONN_OPEN)
         return;
+    if (conn->tls != NULL && !tls_is_ready(conn->tls) &&
+        now_ns > conn->created_ns + HANDSHAKE_NS) {
+        log_verbose("client %s: closed after no TLS handshake", conn->address);
+        conn_close(conn);
+        return;
+    }
     note_progress(conn);
     jobs_visit(conn);
     uint64_t active_ns = conn->shown.active_ns;

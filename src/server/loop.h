@@ -113,7 +113,8 @@ struct loop {
     uint64_t notable_ns; /* commands that take so long go into a log */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
-    uint64_t random; /* for yn_random_next */
+    uint64_t tls_logged_ns; /* when a refused certificate was logged last */
+    uint64_t random;        /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */
