@@ -50,8 +50,8 @@
 #define START_MAX_S 60 /* for the first reply of each searcher */
 #define WAIT_MS 2
 #define SHOW_EVERY_S 5
-#define CALM_TRIES 100
-#define CALM_WAIT_S 1
+#define CALM_LOOK_MS 300
+#define CALM_MAX_S 900 /* for a round */
 
 static const char usage[] =
     "Usage: yonder-bench mixed [options]\n"
@@ -361,12 +361,32 @@ static bool is_calm(const struct mixed *mixed, const struct bench_mixed_round *r
            round->others_cpu_s * 100 <= mixed->calm_percent * round->elapsed_s;
 }
 
+/* Looks at the machine until other programs leave it alone for a moment. */
+static void wait_for_calm(const struct mixed *mixed, struct bench_server *server,
+                          double until_s)
+{
+    static struct bench_mixed_round look; /* large */
+    struct cpu_times before, after;
+    do {
+        double start_s = bench_session_clock_s();
+        read_times(server, &before);
+        nanosleep(&(struct timespec){0, CALM_LOOK_MS * 1000000}, NULL);
+        read_times(server, &after);
+        look.elapsed_s = bench_session_clock_s() - start_s;
+        note_times(&before, &after, &look);
+    } while (!is_calm(mixed, &look) && bench_session_clock_s() < until_s &&
+             !bench_session_is_interrupted);
+}
+
 /* A round, and another one while other programs disturb it. */
 static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_loaded,
                       struct bench_mixed_phase *phase)
 {
     static struct bench_mixed_round round; /* large */
-    for (int i = 0; i < CALM_TRIES; i++) {
+    double until_s = bench_session_clock_s() + CALM_MAX_S;
+    do {
+        if (mixed->calm_percent > 0)
+            wait_for_calm(mixed, server, until_s);
         if (!run_round(mixed, server, is_loaded, &round))
             return false;
         if (is_calm(mixed, &round)) {
@@ -375,8 +395,7 @@ static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_
         }
         fprintf(stderr, "  disturbed: other programs took %.0f %%\n",
                 round.others_cpu_s * 100 / round.elapsed_s);
-        nanosleep(&(struct timespec){CALM_WAIT_S, 0}, NULL);
-    }
+    } while (bench_session_clock_s() < until_s);
     return fail("no calm round", "other programs do not leave the processors alone");
 }
 
