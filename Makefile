@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 MIXED_OUT = --markdown build/mixed.md --json build/mixed.json
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan coverage bench bench-full plots profile ablation format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -51,6 +51,15 @@ asan tsan: deps ## the suite under ASan and UBSan, or under TSan
 	@cmake --preset $@
 	@cmake --build build-$@ -j $(JOBS)
 	@ctest --test-dir build-$@ -j 2 --output-on-failure
+
+stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes)
+	@cmake --preset tsan
+	@cmake --build build-tsan -j $(JOBS) --target yonder-server stress
+	@YONDER_BIN_DIR=build-tsan tests/stress/run.py --threads 4 --seconds 600 \
+	    --patience 120 --keep-log build-tsan/stress.log $(STRESS)
+
+linear: deps build ## are histories linearizable? (10 minutes)
+	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
 
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage

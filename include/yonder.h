@@ -52,7 +52,8 @@ extern "C" {
     X(ECORRUPT, -4, "encoded set is corrupt")                           \
     X(EORDER, -5, "entries are not in ascending (score, member) order") \
     X(EEXIST, -6, "member occurs twice")                                \
-    X(ESHAPE, -7, "shape is not valid")
+    X(ESHAPE, -7, "shape is not valid")                                 \
+    X(ESTOPPED, -8, "stopped before its end")
 
 enum yn_status {
 #define YN_STATUS_ENUM(name, value, text) YN_##name = (value),
@@ -62,6 +63,16 @@ enum yn_status {
 
 /* Returns a constant text for a status; "unknown status" for other numbers. */
 YN_API const char *yn_status_text(enum yn_status status);
+
+/*
+ * A way to end long work before its end: it asks now and then, in the thread that works,
+ * some thousand times a second. Once the answer is true it frees what it has made and
+ * returns YN_ESTOPPED. Where a stop may be given, NULL stands for one that never is.
+ */
+struct yn_stop {
+    bool (*is_wanted)(void *ctx);
+    void *ctx;
+};
 
 /* ---- bytes, points ------------------------------------------------------ */
 
@@ -132,6 +143,10 @@ struct yn_options {
     const struct yn_allocator
         *allocator;     /* NULL: malloc and free; must outlive the set */
     uint64_t hash_seed; /* 0: one random seed per process */
+    /* Ends the making of a set of many entries (yn_zset_build, yn_zset_copy,
+     * yn_zset_combine, yn_zset_decode; yn_zset_count_common) before it is done, with
+     * YN_ESTOPPED; or NULL. Looked at during the call only. */
+    const struct yn_stop *stop;
 };
 
 /* Creates an empty set. options may be NULL. Returns NULL when out of memory. */
@@ -238,6 +253,10 @@ YN_API enum yn_status yn_zset_freeze(struct yn_zset *set, struct yn_view **out_v
  * freed before. */
 YN_API void yn_view_free(struct yn_view *view);
 
+/* Whether the set is still as the frozen view shows it. Called where the set may be read.
+ * False only means that it has been written to. */
+YN_API bool yn_view_is_current(const struct yn_view *view);
+
 YN_API size_t yn_view_count(const struct yn_view *view);
 
 /* Number of entries with a score below `score`; with or_equal, not above it. */
@@ -299,23 +318,36 @@ struct yn_combination {
     enum yn_aggregate aggregate; /* of scores of one member; not for differences */
     const struct yn_source *sources;
     size_t n_sources;
+    /* NULL: the sets are read. Or a frozen view for each source (NULL where the set is),
+     * which are read in their place, so that it may be done in any thread. */
+    const struct yn_view *const *views;
     bool is_for_cursors; /* the result is only gone through: look-ups in it are slow */
 };
 
 /*
  * Makes a set of several. Scores are those that Redis computes, to the last bit: sources
  * with fewer members come first in a sum, those of one number in their order; 0 stands
- * for what is no number (0 * inf, inf - inf). Returns YN_OK or YN_ENOMEM; the sources
- * stay as they are.
+ * for what is no number (0 * inf, inf - inf). Returns YN_OK, YN_ENOMEM or YN_ESTOPPED;
+ * the sources stay as they are.
  */
 YN_API enum yn_status yn_zset_combine(const struct yn_combination *combination,
                                       const struct yn_options *options,
                                       struct yn_zset **out_set);
 
-/* Number of members that all sources have; with a limit (not 0) at most that, and then it
- * looks no further. Weights do not count. */
-YN_API size_t yn_zset_count_common(const struct yn_source *sources, size_t n_sources,
-                                   size_t limit);
+/* Number of members that all sources of an intersection have; with a limit (not 0) at
+ * most that, and then it looks no further. Weights do not count. Returns YN_OK,
+ * YN_ENOMEM or YN_ESTOPPED. */
+YN_API enum yn_status yn_zset_count_common(const struct yn_combination *combination,
+                                           size_t limit, const struct yn_options *options,
+                                           size_t *out_n);
+
+/* About how long it takes to combine the sources, in nanoseconds: the sets as they are,
+ * and frozen views of them, in which nothing can be looked up. */
+struct yn_combine_cost {
+    uint64_t live_ns, frozen_ns;
+};
+YN_API struct yn_combine_cost
+yn_combination_cost(const struct yn_combination *combination);
 
 /* ---- search ------------------------------------------------------------- */
 
@@ -371,6 +403,27 @@ YN_API enum yn_status yn_search_new(const struct yn_view *view,
                                     const struct yn_query *query,
                                     struct yn_search **out_search);
 YN_API void yn_search_free(struct yn_search *search);
+
+/*
+ * The same in two steps, for searches that may take long. The first checks the query and
+ * takes memory from the view's set; the second, once, plans over a view of the same set,
+ * in any thread if it is a frozen one, and may be stopped. A search that is not planned
+ * can be asked for its cost and be freed, nothing else.
+ * Returns YN_OK, YN_ENOMEM or YN_ESHAPE; and YN_OK, YN_ENOMEM or YN_ESTOPPED.
+ */
+YN_API enum yn_status yn_search_prepare(const struct yn_view *view,
+                                        const struct yn_query *query,
+                                        struct yn_search **out_search);
+YN_API enum yn_status yn_search_plan(struct yn_search *search, const struct yn_view *view,
+                                     const struct yn_stop *stop);
+
+/* About how long planning will take, in nanoseconds, and at most how many results there
+ * will be (NULL: not asked for), from the counts in the upper nodes of the tree. It is
+ * only as good as it takes to compare it with enough_ns, and costs a microsecond or two
+ * at the most. */
+YN_API uint64_t yn_search_cost_ns(const struct yn_search *search,
+                                  const struct yn_view *view, uint64_t enough_ns,
+                                  size_t *out_n_results);
 
 /* Number of results. */
 YN_API size_t yn_search_count(const struct yn_search *search);

@@ -26,7 +26,7 @@ TABLE = [
     ("rectangles", r"^src/core/kernel.*:(relate_|kernel_relate|kernel_bounds|measure\b)"
                    r"|^src/core/region\.c|^src/core/polygon\.c"),
     ("point test", r"^src/core/kernel|^src/core/measure\.c|^src/core/(leaf\.\w:yn_leaf_cell)"),
-    ("plan and order", r"^src/core/(search|nearest|ranked|hits)\.|:__popcountdi2$"
+    ("plan and order", r"^src/core/(search|estimate|stop|nearest|ranked|hits)\.|:__popcountdi2$"
                        r"|^libc\.so.*:(msort|qsort|__qsort)"),
     ("tree and dictionary", r"^src/core/(tree|tree_cut|leaf|dict\w*|zset|cursor|builder|copy|"
                             r"combine|refs|join|histogram|encode|geohash|bytes|tree_check)\.|^src/server/key(space\w*|dir)\.c|:XXH|^.*xxh"),

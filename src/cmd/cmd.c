@@ -385,3 +385,30 @@ void cmd_run(struct cmd_call *call)
     if (spec != NULL)
         spec->run(call);
 }
+
+/* ---- jobs ---- */
+
+bool cmd_job_begin_worked(struct cmd_call *call, enum yn_status status,
+                          const char *stopped)
+{
+    struct cmd_job *job = call->job;
+    bool is_answered = true;
+    if (status != YN_OK)
+        host_reply_error(call->host, status == YN_ESTOPPED ? stopped : CMD_ERR_NOMEM);
+    else
+        is_answered = job->begin(job, call);
+    if (status == YN_OK && is_answered && call->job == job && job->step != NULL)
+        return true;
+    if (call->job == job)
+        call->job = NULL;
+    job->free(job);
+    return is_answered;
+}
+
+enum yn_status cmd_job_begin(struct cmd_call *call, const struct yn_stop *stop,
+                             const char *stopped)
+{
+    enum yn_status status = call->job->work(call->job, stop);
+    cmd_job_begin_worked(call, status, stopped);
+    return status;
+}

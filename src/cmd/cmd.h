@@ -31,25 +31,47 @@ void *cmd_arena_take(struct cmd_arena *arena, size_t n);
 
 /* ---- jobs ---- */
 
+struct cmd_call;
+
 /*
- * A reply that may be large. The command's function has planned and counted and made the
- * job; the reply's header may be written already. The host then calls step until it
- * returns true (done). `budget` is the number of reply bytes after which the host would
- * like control back. Before anything else may change the keyspace the host calls hold,
- * once, which makes the job independent of the keyspace (frozen view) and of the
- * request's bytes; if that fails (false: out of memory) the host runs the job to its end
- * at once. free ends the job, done or not.
+ * A reply that may be large, or that takes long to work out. It has up to three phases:
+ *
+ * work, unless it is NULL: the long part of it. It reads what the job has (the live set,
+ * or once held its frozen view), changes nothing but the job, and knows no host: if the
+ * job is held before, it may be done in any thread. Returns YN_OK, or YN_ENOMEM or
+ * YN_ESTOPPED, and then the job is only freed. is_long says that the host should rather
+ * do it in another thread.
+ *
+ * begin, if and only if there is work: answers, begins the reply, or changes the keys
+ * that the result is for (changes_keys). Its call has the host and, if it changes keys,
+ * the words of the command. Returns false, nothing done, when keys that the work was
+ * about have been changed since: the host frees the job and runs the command again. A job
+ * left in call->job takes this one's place.
+ *
+ * step, unless it is NULL: called until it returns true (done). `budget` is the number of
+ * reply bytes after which the host would like control back. Without work the reply's
+ * header has been written by the command's function.
+ *
+ * Before anything else may change the keyspace the host calls hold, once, which makes the
+ * job independent of the keyspace (frozen view) and of the request's bytes; if that fails
+ * (false: out of memory) the host runs the job to its end at once. free ends the job,
+ * done or not; with a frozen view it must be called where its set may be changed.
  *
  * n_bytes says about how much there is to send, and so what a held job may keep in memory
  * that nothing else does; the host counts it as output that waits, where a client can
  * have many jobs.
  */
 struct cmd_job {
+    enum yn_status (*work)(struct cmd_job *job, const struct yn_stop *stop);
+    bool (*begin)(struct cmd_job *job, struct cmd_call *call);
     bool (*step)(struct cmd_job *job, struct host *h, size_t budget);
     bool (*hold)(struct cmd_job *job);
     void (*free)(struct cmd_job *job);
     size_t n_bytes;
+    bool is_long;
+    bool changes_keys;
 };
+
 
 /* ---- waiting ---- */
 
@@ -97,6 +119,16 @@ struct cmd_call {
 };
 
 typedef void (*cmd_fn)(struct cmd_call *call);
+
+/* Does the work of a job that has some at once, and begins its reply; call->job is the
+ * job to go on with, or NULL: that was all. `stopped` is the error when `stop` (or NULL)
+ * has ended it. Returns how the work went. */
+enum yn_status cmd_job_begin(struct cmd_call *call, const struct yn_stop *stop,
+                             const char *stopped);
+/* The same when the work has been done, and has returned `status`. Returns false when the
+ * command has to be run again; the job is freed. */
+bool cmd_job_begin_worked(struct cmd_call *call, enum yn_status status,
+                          const char *stopped);
 
 /* ---- the table ---- */
 

@@ -125,9 +125,10 @@ void cmd_geodist(struct cmd_call *call)
 /* ---- searching ---- */
 
 /* The last two steps of every search. */
-static void answer(struct cmd_call *call, struct yn_zset *set,
-                   const struct geo_query *query, const char *event)
+static void answer(struct cmd_call *call, struct yn_zset *set, struct geo_query *query,
+                   size_t source_at, const char *event)
 {
+    query->source_at = source_at;
     if (query->is_store)
         cmd_geo_store(call, set, query, event);
     else if (set == NULL)
@@ -145,7 +146,7 @@ static void run_georadius(struct cmd_call *call, bool allows_store)
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_georadius(&query, &args, allows_store))
-        answer(call, set, &query, "georadiusstore");
+        answer(call, set, &query, 1, "georadiusstore");
     else
         cmd_args_reply_error(&args, call->host);
 }
@@ -159,7 +160,7 @@ static void run_georadiusbymember(struct cmd_call *call, bool allows_store)
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_bymember(&query, &args, set, allows_store))
-        answer(call, set, &query, "georadiusstore");
+        answer(call, set, &query, 1, "georadiusstore");
     else
         cmd_args_reply_error(&args, call->host);
 }
@@ -193,7 +194,7 @@ void cmd_geosearch(struct cmd_call *call)
         return;
     cmd_args_init(&args, call, 2);
     if (geo_query_parse_geosearch(&query, &args, set, false))
-        answer(call, set, &query, NULL);
+        answer(call, set, &query, 1, NULL);
     else
         cmd_args_reply_error(&args, call->host);
 }
@@ -211,5 +212,5 @@ void cmd_geosearchstore(struct cmd_call *call)
         return;
     }
     query.store_key = call->argv[1];
-    answer(call, set, &query, "geosearchstore");
+    answer(call, set, &query, 2, "geosearchstore");
 }

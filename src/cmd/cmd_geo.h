@@ -22,8 +22,9 @@ void cmd_geo_reply(struct cmd_call *call, struct yn_zset *set,
                    const struct geo_query *query);
 
 /* Stores the results of a search over a set, which may be NULL (no results), under the
- * key that the query names, and answers their number. `event` names the change. */
-void cmd_geo_store(struct cmd_call *call, const struct yn_zset *set,
+ * key that the query names, and answers their number: makes the job that does so, or
+ * reports that memory is out. `event` names the change. */
+void cmd_geo_store(struct cmd_call *call, struct yn_zset *set,
                    const struct geo_query *query, const char *event);
 
 #endif

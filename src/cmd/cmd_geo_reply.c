@@ -1,11 +1,11 @@
 /*
  * cmd_geo_reply.c: the reply of a search, as a job.
  *
- * The engine plans and counts first, since a reply starts with its length. Then
- * the job hands out results: whole runs of members in wire form when nothing
- * else was asked for, leaf by leaf when only distances were, else hit by hit. Everything
- * that it needs later lies in the job itself: once held, it knows neither the request nor
- * the keyspace.
+ * The engine plans and counts first, since a reply starts with its length: that is the
+ * job's work, which another thread may do. Then it hands out results: whole runs of
+ * members in wire form when nothing else was asked for, leaf by leaf when only distances
+ * were, else hit by hit. Everything that it needs later lies in the job itself: once
+ * held, it knows neither the request nor the keyspace.
  */
 #include "cmd/cmd_geo.h"
 
@@ -20,6 +20,7 @@ struct geo_job {
     struct yn_search *search;
     struct yn_zset *set;  /* until the job is held */
     struct yn_view *held; /* the frozen set, or NULL */
+    size_t entry_bytes;   /* of the set, about */
     double unit_m;
     bool with_coord, with_dist, with_hash;
     size_t n_extras; /* how many of the three */
@@ -111,6 +112,37 @@ static void job_free(struct cmd_job *base)
     free(job);
 }
 
+static enum yn_status job_work(struct cmd_job *base, const struct yn_stop *stop)
+{
+    struct geo_job *job = (struct geo_job *)base;
+    return yn_search_plan(job->search,
+                          job->held != NULL ? job->held : yn_zset_view(job->set), stop);
+}
+
+static bool job_begin(struct cmd_job *base, struct cmd_call *call)
+{
+    struct geo_job *job = (struct geo_job *)base;
+    size_t n = yn_search_count(job->search);
+    base->n_bytes = n * job->entry_bytes;
+    host_count_search(call->host, job->search);
+    host_reply_array(call->host, n);
+    return true;
+}
+
+/* A search that another thread should do may have to wait, with a frozen set, for its
+ * turn. */
+static void estimate(struct geo_job *job, struct host *h)
+{
+    const struct yn_view *view = yn_zset_view(job->set);
+    uint64_t long_ns = host_long_ns(h);
+    size_t n_results;
+    if (yn_search_cost_ns(job->search, view, long_ns, NULL) < long_ns)
+        return;
+    yn_search_cost_ns(job->search, view, long_ns, &n_results);
+    job->base.is_long = true;
+    job->base.n_bytes = n_results * job->entry_bytes;
+}
+
 static struct geo_job *job_new(struct yn_zset *set, const struct geo_query *query)
 {
     const struct yn_shape *shape = &query->search.shape;
@@ -119,8 +151,13 @@ static struct geo_job *job_new(struct yn_zset *set, const struct geo_query *quer
     if (job == NULL)
         return NULL;
     *job = (struct geo_job){
-        .base = {.step = job_step, .hold = job_hold, .free = job_free},
+        .base = {.work = job_work,
+                 .begin = job_begin,
+                 .step = job_step,
+                 .hold = job_hold,
+                 .free = job_free},
         .set = set,
+        .entry_bytes = zset_reply_bytes(set, 1),
         .unit_m = query->unit_m,
         .with_coord = query->with_coord,
         .with_dist = query->with_dist,
@@ -134,7 +171,7 @@ static struct geo_job *job_new(struct yn_zset *set, const struct geo_query *quer
         memcpy(job->vertices, shape->vertices, vertices_len);
         search.shape.vertices = job->vertices;
     }
-    if (yn_search_new(yn_zset_view(set), &search, &job->search) != YN_OK) {
+    if (yn_search_prepare(yn_zset_view(set), &search, &job->search) != YN_OK) {
         free(job);
         return NULL;
     }
@@ -151,8 +188,6 @@ void cmd_geo_reply(struct cmd_call *call, struct yn_zset *set,
         host_reply_error(call->host, CMD_ERR_NOMEM);
         return;
     }
-    job->base.n_bytes = zset_reply_bytes(set, yn_search_count(job->search));
-    host_count_search(call->host, job->search);
-    host_reply_array(call->host, yn_search_count(job->search));
+    estimate(job, call->host);
     call->job = &job->base;
 }

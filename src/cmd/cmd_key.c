@@ -2,6 +2,7 @@
  * under what name. */
 #include "cmd/cmd_key.h"
 
+#include "cmd/cmd_zcopy.h"
 #include "cmd/key_args.h"
 
 #define ERR_NO_KEY "ERR no such key"
@@ -156,22 +157,59 @@ static bool parse_copy(struct cmd_args *args, struct host *h, struct copy *copy)
     return !cmd_args_failed(args);
 }
 
-void cmd_copy(struct cmd_call *call)
+/* Puts the copy in its place. `set`: of a set, which is taken; else NULL. */
+static void put_copy(struct cmd_call *call, const struct copy *copy, struct yn_zset *set)
 {
     struct host *h = call->host;
     struct yn_bytes from = call->argv[1], to = call->argv[2];
+    if (!host_key_copy(h, from, copy->to_db, to, set)) {
+        yn_zset_free(set);
+        host_reply_error(h, CMD_ERR_NOMEM);
+    } else {
+        changed_in(h, copy->to_db, to, "copy_to");
+        host_reply_integer(h, 1);
+    }
+}
+
+static bool is_in_the_way(struct cmd_call *call, const struct copy *copy)
+{
+    return exists_in(call->host, copy->to_db, call->argv[2]) && !copy->replaces;
+}
+
+/* The set may have been copied beside other commands. */
+static void put_set(struct cmd_call *call, struct yn_zset *set)
+{
+    struct cmd_args args;
+    struct copy copy;
+    cmd_args_init(&args, call, 3);
+    if (parse_copy(&args, call->host, &copy) && !is_in_the_way(call, &copy)) {
+        put_copy(call, &copy, set);
+        return;
+    }
+    yn_zset_free(set);
+    if (cmd_args_failed(&args))
+        cmd_args_reply_error(&args, call->host);
+    else
+        host_reply_integer(call->host, 0);
+}
+
+void cmd_copy(struct cmd_call *call)
+{
+    struct host *h = call->host;
     struct cmd_args args;
     struct copy copy;
     cmd_args_init(&args, call, 3);
     if (!parse_copy(&args, h, &copy)) {
         cmd_args_reply_error(&args, h);
-    } else if (host_key_read(h, from).type == HOST_NONE ||
-               (exists_in(h, copy.to_db, to) && !copy.replaces)) {
+        return;
+    }
+    struct host_value value = host_key_read(h, call->argv[1]);
+    if (value.type == HOST_NONE || is_in_the_way(call, &copy)) {
         host_reply_integer(h, 0);
-    } else if (!host_key_copy(h, from, copy.to_db, to)) {
-        host_reply_error(h, CMD_ERR_NOMEM);
+    } else if (value.type == HOST_ZSET) {
+        struct zrange_ranks all = {0, yn_zset_count(value.zset)};
+        zcopy_run(call, value.zset, 1, all, put_set);
     } else {
-        changed_in(h, copy.to_db, to, "copy_to");
-        host_reply_integer(h, 1);
+        put_copy(call, &copy, NULL);
     }
 }

@@ -1,16 +1,20 @@
 /*
- * cmd_zcombine.c: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD, and
- * ZRANGESTORE.
+ * cmd_zcombine.c: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD.
  *
- * What is stored is a set that the engine builds in one go. Nothing changes before it is
- * complete, so a failure leaves all keys as they were, and the destination may be among
- * the sources. What is only sent is built as well, without look-ups, since sources that
- * share a member do not hold its score; the reply is a job that owns it.
+ * What is stored is a set that the engine builds in one go, as the work of a job. Nothing
+ * changes before it is complete, so a failure leaves all keys as they were, and the
+ * destination may be among the sources. What is only sent is built as well, without
+ * look-ups, since sources that share a member do not hold its score; the reply is a
+ * second job that owns it.
  */
 #include "cmd/cmd_zset.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cmd/cmd_args.h"
 #include "cmd/zset_reply.h"
+#include "cmd/zset_store.h"
 
 struct combine {
     enum yn_combine_kind kind;
@@ -113,42 +117,59 @@ static bool parse_options(struct combine *combine, struct cmd_args *args)
     return is_ok;
 }
 
-/* ---- answering ---- */
+/* ---- the job ---- */
 
-static bool build(struct cmd_call *call, const struct combine *combine,
-                  struct yn_zset **out_set)
+struct combine_job {
+    struct cmd_job base; /* must be first */
+    struct combine combine;
+    size_t first_source; /* the word of the call that names it */
+    struct yn_options options;
+    struct yn_view **views; /* of the sources, once they are held; NULL: of no set */
+    struct yn_zset *result;
+    size_t n_common;
+    struct yn_source sources[];
+};
+
+static struct yn_combination combination_of(const struct combine_job *job)
 {
-    struct yn_combination combination = {
+    const struct combine *combine = &job->combine;
+    return (struct yn_combination){
         .kind = combine->kind,
         .aggregate = combine->aggregate,
-        .sources = combine->sources,
+        .sources = job->sources,
         .n_sources = combine->n_sources,
+        .views = (const struct yn_view *const *)job->views,
         .is_for_cursors = !combine->is_stored,
     };
-    return yn_zset_combine(&combination, host_zset_options(call->host), out_set) == YN_OK;
 }
 
-/* Stores a new set, or removes the key when it is empty, and answers with its number. The
- * set is taken. */
-static void store(struct cmd_call *call, struct yn_bytes key, struct yn_zset *set,
-                  const char *event)
+static size_t limit_of(const struct combine_job *job)
 {
-    struct host *h = call->host;
-    size_t n = yn_zset_count(set);
-    if (n == 0) {
-        yn_zset_free(set);
-        if (host_key_remove(h, key))
-            host_key_changed(h, key, "del");
-        host_reply_integer(h, 0);
-        return;
+    uint64_t limit = (uint64_t)job->combine.limit;
+    return limit < SIZE_MAX ? (size_t)limit : 0;
+}
+
+static enum yn_status job_work(struct cmd_job *base, const struct yn_stop *stop)
+{
+    struct combine_job *job = (struct combine_job *)base;
+    struct yn_combination combination = combination_of(job);
+    job->options.stop = stop;
+    return job->combine.is_counted
+               ? yn_zset_count_common(&combination, limit_of(job), &job->options,
+                                      &job->n_common)
+               : yn_zset_combine(&combination, &job->options, &job->result);
+}
+
+/* Whether what was read is what the keys hold. */
+static bool is_current(const struct combine_job *job, struct cmd_call *call)
+{
+    for (size_t i = 0; job->views != NULL && i < job->combine.n_sources; i++) {
+        if (!host_key_holds(call->host, call->argv[job->first_source + i],
+                            job->sources[i].set) ||
+            (job->views[i] != NULL && !yn_view_is_current(job->views[i])))
+            return false;
     }
-    if (!host_key_put_zset(h, key, set)) {
-        yn_zset_free(set);
-        host_reply_error(h, CMD_ERR_NOMEM);
-        return;
-    }
-    host_key_changed(h, key, event);
-    host_reply_integer(h, (int64_t)n);
+    return true;
 }
 
 /* Sends a set that no key holds, which is taken: a frozen view keeps what it held. */
@@ -174,24 +195,139 @@ static void reply_set(struct cmd_call *call, struct yn_zset *set,
     call->job = job;
 }
 
-static void answer(struct cmd_call *call, const struct combine *combine)
+static bool job_begin(struct cmd_job *base, struct cmd_call *call)
 {
     static const char *const events[] = {[YN_UNION] = "zunionstore",
                                          [YN_INTERSECTION] = "zinterstore",
                                          [YN_DIFFERENCE] = "zdiffstore"};
-    struct yn_zset *set;
-    if (combine->is_counted) {
-        size_t limit = (uint64_t)combine->limit < SIZE_MAX ? (size_t)combine->limit : 0;
-        host_reply_integer(call->host, (int64_t)yn_zset_count_common(
-                                           combine->sources, combine->n_sources, limit));
-    } else if (!build(call, combine, &set)) {
-        host_reply_error(call->host, CMD_ERR_NOMEM);
-    } else if (combine->is_stored) {
-        store(call, call->argv[1], set, events[combine->kind]);
-    } else {
-        reply_set(call, set,
-                  combine->with_scores ? ZSET_REPLY_SCORES : ZSET_REPLY_MEMBERS);
+    struct combine_job *job = (struct combine_job *)base;
+    struct yn_zset *result = job->result;
+    if (job->combine.is_counted) {
+        host_reply_integer(call->host, (int64_t)job->n_common);
+        return true;
     }
+    if (job->combine.is_stored && !is_current(job, call))
+        return false;
+    job->result = NULL;
+    if (job->combine.is_stored)
+        zset_store(call, call->argv[1], result, events[job->combine.kind]);
+    else
+        reply_set(call, result,
+                  job->combine.with_scores ? ZSET_REPLY_SCORES : ZSET_REPLY_MEMBERS);
+    return true;
+}
+
+static void free_views(struct combine_job *job)
+{
+    for (size_t i = 0; job->views != NULL && i < job->combine.n_sources; i++)
+        yn_view_free(job->views[i]);
+    free(job->views);
+    job->views = NULL;
+}
+
+static bool job_hold(struct cmd_job *base)
+{
+    struct combine_job *job = (struct combine_job *)base;
+    job->views = calloc(job->combine.n_sources, sizeof *job->views);
+    if (job->views == NULL)
+        return false;
+    for (size_t i = 0; i < job->combine.n_sources; i++) {
+        /* the set is the keyspace's; here nobody writes to it */
+        struct yn_zset *set = (struct yn_zset *)(uintptr_t)job->sources[i].set;
+        if (set != NULL && yn_zset_freeze(set, &job->views[i]) != YN_OK) {
+            free_views(job);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void job_free(struct cmd_job *base)
+{
+    struct combine_job *job = (struct combine_job *)base;
+    free_views(job);
+    yn_zset_free(job->result);
+    free(job);
+}
+
+/* ---- how long it will take ---- */
+
+/* Work apart has no dictionaries: it is not worth it where that costs so many times as
+ * much, until it is so many times too long. */
+#define FROZEN_COSTS_MAX 32
+#define TOO_LONG 16
+/* What an entry costs at the most, where it is slow to look up. */
+#define ENTRY_NS 600
+
+static void estimate(struct combine_job *job, struct host *h)
+{
+    struct yn_combination combination = combination_of(job);
+    uint64_t long_ns = host_long_ns(h), n_entries = 0;
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < combination.n_sources; i++) {
+        const struct yn_zset *set = job->sources[i].set;
+        if (set == NULL)
+            continue;
+        n_entries += yn_zset_count(set);
+        if (combination.kind == YN_UNION || i == 0)
+            n_bytes += yn_zset_memory(set);
+    }
+    if (n_entries < long_ns / ENTRY_NS)
+        return;
+    struct yn_combine_cost cost = yn_combination_cost(&combination);
+    job->base.n_bytes = n_bytes;
+    job->base.is_long =
+        cost.live_ns >= long_ns && (cost.frozen_ns / FROZEN_COSTS_MAX <= cost.live_ns ||
+                                    cost.live_ns / TOO_LONG >= long_ns);
+}
+
+struct patience {
+    size_t n_asked;
+};
+
+static bool has_ended(void *ctx)
+{
+    struct patience *patience = ctx;
+    return ++patience->n_asked > 1;
+}
+
+/* With a limit there may be enough among the first members. Returns whether that was all.
+ */
+static bool count_some_or_reply(struct cmd_call *call, struct combine_job *job)
+{
+    struct patience patience = {0};
+    struct yn_stop stop = {has_ended, &patience};
+    if (limit_of(job) == 0 || job_work(&job->base, &stop) != YN_OK)
+        return false;
+    job_begin(&job->base, call);
+    return true;
+}
+
+static void answer(struct cmd_call *call, const struct combine *combine)
+{
+    size_t n = combine->n_sources;
+    struct combine_job *job = malloc(sizeof *job + n * sizeof job->sources[0]);
+    if (job == NULL) {
+        host_reply_error(call->host, CMD_ERR_NOMEM);
+        return;
+    }
+    *job = (struct combine_job){
+        .base = {.work = job_work,
+                 .begin = job_begin,
+                 .hold = job_hold,
+                 .free = job_free,
+                 .changes_keys = combine->is_stored},
+        .combine = *combine,
+        .first_source = combine->is_stored ? 3 : 2,
+        .options = *host_zset_options(call->host),
+    };
+    memcpy(job->sources, combine->sources, n * sizeof job->sources[0]);
+    job->combine.sources = NULL; /* the call's */
+    estimate(job, call->host);
+    if (combine->is_counted && job->base.is_long && count_some_or_reply(call, job))
+        job_free(&job->base);
+    else
+        call->job = &job->base;
 }
 
 static void run(struct cmd_call *call, struct combine combine)
@@ -244,31 +380,4 @@ void cmd_zdiffstore(struct cmd_call *call)
 void cmd_zintercard(struct cmd_call *call)
 {
     run(call, (struct combine){.kind = YN_INTERSECTION, .is_counted = true});
-}
-
-void cmd_zrangestore(struct cmd_call *call)
-{
-    struct zrange range = {.by = ZRANGE_BY_RANK, .takes_kind = true};
-    struct zrange_ranks ranks = {0, 0};
-    struct cmd_args args;
-    struct yn_zset *source, *set;
-    cmd_args_init(&args, call, 3);
-    if (!zrange_parse(&range, &args)) {
-        cmd_args_reply_error(&args, call->host);
-        return;
-    }
-    if (!cmd_read_zset_or_reply(call, call->argv[2], &source))
-        return;
-    const struct yn_options *options = host_zset_options(call->host);
-    if (source != NULL)
-        ranks = zrange_ranks(&range, yn_zset_view(source));
-    enum yn_status status = YN_ENOMEM;
-    if (ranks.n > 0)
-        status = yn_zset_copy(yn_zset_view(source), ranks.first, ranks.n, options, &set);
-    else if ((set = host_zset_new(call->host)) != NULL)
-        status = YN_OK;
-    if (status == YN_OK)
-        store(call, call->argv[1], set, "zrangestore");
-    else
-        host_reply_error(call->host, CMD_ERR_NOMEM);
 }

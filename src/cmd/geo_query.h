@@ -15,6 +15,7 @@ struct geo_query {
     bool with_coord, with_dist, with_hash;
     bool is_store, stores_dist;
     struct yn_bytes store_key;
+    size_t source_at; /* the word that names the key that is searched */
 };
 
 /*

@@ -57,6 +57,12 @@ size_t host_reply_hits(struct host *h, const struct yn_hits *hits, double unit_m
  * (score pairs nested or flat), never for how a value is written. */
 bool host_reply_nests_pairs(struct host *h);
 
+/* ---- long work ---- */
+
+/* Work that takes so long, in nanoseconds, is better done in another thread (is_long of
+ * a job, see cmd.h). 0: any; UINT64_MAX: none. */
+uint64_t host_long_ns(struct host *h);
+
 /* ---- statistics ---- */
 
 /* Notes a search that has been planned: what it cost and how many results it has. */
@@ -85,6 +91,9 @@ struct host_value {
     struct host_blob *blob; /* a large string's, to be held; else NULL */
 };
 
+/* Whether the key holds this very set; NULL: whether there is no such key. No look-up is
+ * counted. */
+bool host_key_holds(struct host *h, struct yn_bytes key, const struct yn_zset *set);
 /* Looks a key up for reading; the set must not be changed through it. */
 struct host_value host_key_read(struct host *h, struct yn_bytes key);
 /* The same where it is no use of the key, which OBJECT IDLETIME counts from. */
@@ -130,12 +139,13 @@ bool host_key_unlink(struct host *h, struct yn_bytes key);
 /*
  * Gives the value and the expiry of `from` in the current database to `to` in another one
  * (or the same): moves them, or copies them. What was there before goes. All or nothing:
- * false when memory is out, or there is no such key. No notification.
+ * false when memory is out, or there is no such key. No notification. `set` is a copy of
+ * the set that `from` holds, taken on success; NULL if it holds another value.
  */
 bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db,
                    struct yn_bytes to);
-bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db,
-                   struct yn_bytes to);
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to,
+                   struct yn_zset *set);
 /* Tells the host that a key was changed, for WATCH, notifications and the log. event is a
  * keyspace event ("zadd", "del", "geosearchstore"). */
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event);

@@ -37,8 +37,10 @@ static enum yn_status add_some(struct yn_builder *builder, struct yn_cursor *cur
 }
 
 enum yn_status yn_builder_add_range(struct yn_builder *builder,
-                                    const struct yn_view *view, size_t first, size_t n)
+                                    const struct yn_view *view, size_t first, size_t n,
+                                    const struct yn_stop *stop)
 {
+    struct yn_stopper stopper = {.stop = stop};
     struct yn_cursor cursor;
     enum yn_status status = YN_OK;
     if (!yn_cursor_seek(&cursor, view, first))
@@ -46,8 +48,12 @@ enum yn_status yn_builder_add_range(struct yn_builder *builder,
     if (n > view->count - first)
         n = view->count - first;
     bool is_only_leaf = view->root->level == 0;
-    while (status == YN_OK && n > 0)
+    while (status == YN_OK && n > 0) {
+        size_t before = n;
         status = add_some(builder, &cursor, is_only_leaf, &n);
+        if (status == YN_OK && yn_stopper_ends(&stopper, before - n))
+            status = YN_ESTOPPED;
+    }
     return status;
 }
 
@@ -59,6 +65,8 @@ enum yn_status yn_zset_copy(const struct yn_view *view, size_t first, size_t n,
         return YN_ENOMEM;
     struct yn_builder *builder = yn_builder_new(&set->tree);
     enum yn_status status =
-        builder == NULL ? YN_ENOMEM : yn_builder_add_range(builder, view, first, n);
-    return yn_zset_finish(set, builder, status, out_set);
+        builder == NULL
+            ? YN_ENOMEM
+            : yn_builder_add_range(builder, view, first, n, yn_stop_of(options));
+    return yn_zset_finish(set, builder, status, yn_stop_of(options), out_set);
 }

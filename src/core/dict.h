@@ -40,7 +40,7 @@ void yn_dict_probable_keys(const struct yn_dict *dict, const struct yn_bytes *me
 /* Fills an empty dictionary from the view's tree. YN_OK, YN_ENOMEM, or YN_EEXIST when a
  * member occurs twice. */
 enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
-                             const struct yn_view *view);
+                             const struct yn_view *view, const struct yn_stop *stop);
 
 /* Adds an entry for a member that is not in the dictionary. `prefer_side`: its cell is
  * crowded. The view's tree must hold every member that the dictionary has. */

@@ -8,6 +8,7 @@
  * memory.
  */
 #include "core/dict_parts.h"
+#include "core/stop.h"
 
 /* The leaves around a place in the tree. */
 struct leaf_walk {
@@ -141,8 +142,9 @@ static enum yn_status add_entries(struct yn_dict *dict, struct yn_mem *mem,
 }
 
 enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
-                             const struct yn_view *view)
+                             const struct yn_view *view, const struct yn_stop *stop)
 {
+    struct yn_stopper stopper = {.stop = stop};
     size_t n_main, n_side;
     count_tables(view, &n_main, &n_side);
     enum yn_status status = reserve(&dict->main, mem, n_main, true);
@@ -155,6 +157,8 @@ enum yn_status yn_dict_build(struct yn_dict *dict, struct yn_mem *mem,
         for (size_t from = 0; status == YN_OK && from < n; from += YN_AHEAD_MAX)
             status = add_entries(dict, mem, view, &walk, from,
                                  n - from < YN_AHEAD_MAX ? n - from : YN_AHEAD_MAX);
+        if (status == YN_OK && yn_stopper_ends(&stopper, 4 * n))
+            status = YN_ESTOPPED;
     }
     return status;
 }

@@ -102,5 +102,5 @@ enum yn_status yn_zset_decode(const struct yn_options *options, struct yn_bytes 
     if (builder != NULL)
         status = decode_entries(builder, data.data + sizeof magic + 8, end,
                                 get_int(data.data + sizeof magic, 8));
-    return yn_zset_finish(set, builder, status, out_set);
+    return yn_zset_finish(set, builder, status, yn_stop_of(options), out_set);
 }

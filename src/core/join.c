@@ -14,25 +14,24 @@
 #define FAR_LARGER 256
 #define STEPS 4
 
-bool yn_has_one_score(const struct yn_zset *set)
+bool yn_has_one_score(const struct yn_view *view)
 {
     struct yn_cursor first, last;
-    size_t n = yn_zset_count(set);
-    return n > 0 && yn_cursor_seek(&first, yn_zset_view(set), 0) &&
-           yn_cursor_seek(&last, yn_zset_view(set), n - 1) &&
+    return view->count > 0 && yn_cursor_seek(&first, view, 0) &&
+           yn_cursor_seek(&last, view, view->count - 1) &&
            yn_cursor_entry(&first).score == yn_cursor_entry(&last).score;
 }
 
-void yn_join_init(struct yn_join *join, const struct yn_zset *driver,
-                  const struct yn_zset *set)
+void yn_join_init(struct yn_join *join, const struct yn_view *driver,
+                  const struct yn_zset *set, const struct yn_view *view)
 {
-    bool has_one_score = yn_has_one_score(set);
+    bool has_one_score = yn_has_one_score(view);
     join->set = set;
     join->is_merge = has_one_score && yn_has_one_score(driver) &&
-                     yn_zset_count(set) / FAR_LARGER < yn_zset_count(driver);
+                     (set == NULL || view->count / FAR_LARGER < driver->count);
     join->is_slow = has_one_score && !join->is_merge;
     if (join->is_merge)
-        yn_cursor_seek(&join->cursor, yn_zset_view(set), 0);
+        yn_cursor_seek(&join->cursor, view, 0);
 }
 
 static int compare_at(const struct yn_leaf *leaf, size_t i, struct yn_bytes member)

@@ -304,8 +304,8 @@ static enum yn_status open_node(struct nearest *nearest,
     return add_nodes(nearest, inner->child, &inner->rects, node->n, candidate->relation);
 }
 
-/* Sorts the heap into the order of the query. */
-static void finish(struct nearest *nearest)
+/* Sorts the heap into the order of the query. Returns false when it has to end. */
+static bool finish(struct nearest *nearest)
 {
     struct yn_search *search = nearest->search;
     size_t n = search->n_ranked;
@@ -313,6 +313,8 @@ static void finish(struct nearest *nearest)
         for (size_t i = n / 2; i > 0; i--)
             sift_down(nearest, i - 1);
     while (search->n_ranked > 1) {
+        if (yn_stopper_ends(&search->stopper, 8))
+            return false;
         struct yn_ranked worst = search->ranked[0];
         search->ranked[0] = search->ranked[--search->n_ranked];
         sift_down(nearest, 0);
@@ -320,6 +322,13 @@ static void finish(struct nearest *nearest)
     }
     search->n_ranked = search->n_results = n;
     search->is_ranked = true;
+    return true;
+}
+
+/* How much it is to open a node, about. */
+static size_t open_work(const struct yn_search *search)
+{
+    return 8 * YN_TREE_FANOUT + search->region.polygon.n_vertices;
 }
 
 enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view)
@@ -341,13 +350,15 @@ enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view 
         struct candidate best = queue_pop(&nearest);
         if (is_hopeless(&nearest, best.a))
             break;
-        if (!is_beaten(&nearest, &best))
+        if (yn_stopper_ends(&search->stopper, open_work(search)))
+            status = YN_ESTOPPED;
+        else if (!is_beaten(&nearest, &best))
             status = open_node(&nearest, &best);
     }
     if (nearest.queue != few)
         search->hook->free(search->hook->ctx, nearest.queue,
                            nearest.cap * sizeof *nearest.queue);
-    if (status == YN_OK)
-        finish(&nearest);
+    if (status == YN_OK && !finish(&nearest))
+        status = YN_ESTOPPED;
     return status;
 }

@@ -42,9 +42,10 @@ static void insertion_sort(struct yn_ranked *ranked, size_t n, bool is_desc)
 }
 
 /* One pass: orders `from` by the byte at `shift` into `to`. Returns false, nothing done,
- * when all have the same byte there. */
+ * when all have the same byte there. *out_stops: it has to end, with `to` half done. */
 static bool radix_pass(const struct yn_ranked *from, struct yn_ranked *to, size_t n,
-                       unsigned shift, uint64_t flip)
+                       unsigned shift, uint64_t flip, struct yn_stopper *stopper,
+                       bool *out_stops)
 {
     size_t start[256] = {0}, total = 0;
     for (size_t i = 0; i < n; i++)
@@ -56,8 +57,12 @@ static bool radix_pass(const struct yn_ranked *from, struct yn_ranked *to, size_
         start[b] = total;
         total += count;
     }
-    for (size_t i = 0; i < n; i++)
-        to[start[key_of(&from[i], flip) >> shift & 0xff]++] = from[i];
+    for (size_t i = 0; i < n && !*out_stops;) {
+        size_t end = n - i < YN_STOP_EVERY ? n : i + YN_STOP_EVERY;
+        *out_stops = yn_stopper_ends(stopper, end - i);
+        for (; i < end; i++)
+            to[start[key_of(&from[i], flip) >> shift & 0xff]++] = from[i];
+    }
     return true;
 }
 
@@ -80,9 +85,18 @@ static bool is_close(const struct yn_ranked *a, const struct yn_ranked *b)
     return (gap < 0 ? -gap : gap) <= slack;
 }
 
-/* Orders runs of close neighbours by their exact distances. */
-static void settle(struct yn_ranked *ranked, size_t n, bool is_desc,
-                   struct yn_point center)
+static bool is_sorted(const struct yn_ranked *ranked, size_t n, bool is_desc)
+{
+    for (size_t i = 1; i < n; i++)
+        if (yn_ranked_compare(&ranked[i - 1], &ranked[i], is_desc) > 0)
+            return false;
+    return true;
+}
+
+/* Orders runs of close neighbours by their exact distances. Those of one place are in
+ * order: they came so, and the sort is stable. Returns false when it has to end. */
+static bool settle(struct yn_ranked *ranked, size_t n, bool is_desc,
+                   struct yn_point center, struct yn_stopper *stopper)
 {
     for (size_t first = 0; first < n;) {
         size_t last = first + 1;
@@ -92,22 +106,28 @@ static void settle(struct yn_ranked *ranked, size_t n, bool is_desc,
             for (size_t i = first; i < last; i++)
                 ranked[i].distance_m =
                     yn_leaf_distance_m(ranked[i].leaf, ranked[i].i, center);
-            qsort(ranked + first, last - first, sizeof *ranked,
-                  is_desc ? compare_desc : compare_asc);
+            if (!is_sorted(ranked + first, last - first, is_desc))
+                qsort(ranked + first, last - first, sizeof *ranked,
+                      is_desc ? compare_desc : compare_asc);
         }
+        if (yn_stopper_ends(stopper, last - first))
+            return false;
         first = last;
     }
+    return true;
 }
 
 static enum yn_status radix_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
-                                 const struct yn_allocator *hook)
+                                 const struct yn_allocator *hook,
+                                 struct yn_stopper *stopper)
 {
+    bool stops = false;
     struct yn_ranked *space = hook->alloc(hook->ctx, n * sizeof *space);
     if (space == NULL)
         return YN_ENOMEM;
     struct yn_ranked *from = ranked, *to = space;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if (!radix_pass(from, to, n, shift, is_desc ? ~(uint64_t)0 : 0))
+    for (unsigned shift = 0; shift < 64 && !stops; shift += 8) {
+        if (!radix_pass(from, to, n, shift, is_desc ? ~(uint64_t)0 : 0, stopper, &stops))
             continue;
         struct yn_ranked *swapped = from;
         from = to;
@@ -116,16 +136,19 @@ static enum yn_status radix_sort(struct yn_ranked *ranked, size_t n, bool is_des
     if (from != ranked)
         memcpy(ranked, from, n * sizeof *ranked);
     hook->free(hook->ctx, space, n * sizeof *space);
-    return YN_OK;
+    return stops ? YN_ESTOPPED : YN_OK;
 }
 
 enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
-                              struct yn_point center, const struct yn_allocator *hook)
+                              struct yn_point center, const struct yn_allocator *hook,
+                              struct yn_stopper *stopper)
 {
+    enum yn_status status = YN_OK;
     if (n <= SMALL)
         insertion_sort(ranked, n, is_desc);
-    else if (radix_sort(ranked, n, is_desc, hook) != YN_OK)
-        return YN_ENOMEM;
-    settle(ranked, n, is_desc, center);
-    return YN_OK;
+    else
+        status = radix_sort(ranked, n, is_desc, hook, stopper);
+    if (status == YN_OK && !settle(ranked, n, is_desc, center, stopper))
+        status = YN_ESTOPPED;
+    return status;
 }

@@ -72,9 +72,22 @@ static inline bool count_digits(const struct yn_ref *refs, size_t n, bool is_byt
     return is_sorted;
 }
 
+/* What a sort works with. */
+struct sorter {
+    struct yn_stopper stopper;
+    bool has_ended; /* stopped: the refs are spoilt */
+};
+
+/* Counts the work of a pass. Returns whether there shall be no more. */
+static bool ends(struct sorter *sorter, size_t n)
+{
+    sorter->has_ended |= yn_stopper_ends(&sorter->stopper, n);
+    return sorter->has_ended;
+}
+
 /* Sorts into refs; space holds as many. */
-static inline void radix_sort(struct yn_ref *refs, struct yn_ref *space, size_t n,
-                              bool is_bytes)
+static inline void radix_sort(struct sorter *sorter, struct yn_ref *refs,
+                              struct yn_ref *space, size_t n, bool is_bytes)
 {
     size_t counts[DIGITS][N_VALUES];
     struct yn_ref *from = refs, *to = space;
@@ -84,6 +97,8 @@ static inline void radix_sort(struct yn_ref *refs, struct yn_ref *space, size_t 
         size_t *start = counts[digit], total = 0;
         if (start[digit_of(&from[0], digit, is_bytes)] == n)
             continue;
+        if (ends(sorter, n))
+            return;
         for (size_t value = 0; value < N_VALUES; value++) {
             size_t count = start[value];
             start[value] = total;
@@ -99,14 +114,16 @@ static inline void radix_sort(struct yn_ref *refs, struct yn_ref *space, size_t 
         memcpy(refs, from, n * sizeof *refs);
 }
 
-static void sort_by_score(struct yn_ref *refs, struct yn_ref *space, size_t n)
+static void sort_by_score(struct sorter *sorter, struct yn_ref *refs,
+                          struct yn_ref *space, size_t n)
 {
-    radix_sort(refs, space, n, false);
+    radix_sort(sorter, refs, space, n, false);
 }
 
-static void sort_by_bytes(struct yn_ref *refs, struct yn_ref *space, size_t n)
+static void sort_by_bytes(struct sorter *sorter, struct yn_ref *refs,
+                          struct yn_ref *space, size_t n)
 {
-    radix_sort(refs, space, n, true);
+    radix_sort(sorter, refs, space, n, true);
 }
 
 /* ---- by member ---- */
@@ -201,10 +218,11 @@ static bool have_one_score(const struct yn_ref *refs, size_t n)
 #define BYTES_MIN 512
 #define DEPTH_MAX 8
 
-static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n,
-                           int depth);
+static void sort_by_member(struct sorter *sorter, struct yn_ref *refs,
+                           struct yn_ref *space, size_t n, int depth);
 
-static void split_by_bytes(struct yn_ref *refs, struct yn_ref *space, size_t n, int depth)
+static void split_by_bytes(struct sorter *sorter, struct yn_ref *refs,
+                           struct yn_ref *space, size_t n, int depth)
 {
     const double score = refs[0].score;
     size_t at = common_prefix(refs, n);
@@ -213,33 +231,36 @@ static void split_by_bytes(struct yn_ref *refs, struct yn_ref *space, size_t n, 
         uint64_t bytes = bytes_at(yn_ref_member(refs[i].entry), at);
         memcpy(&refs[i].score, &bytes, sizeof bytes);
     }
-    sort_by_bytes(refs, space, n);
-    for (size_t first = 0, end; first < n; first = end) {
+    sort_by_bytes(sorter, refs, space, n);
+    for (size_t first = 0, end; first < n && !sorter->has_ended; first = end) {
         uint64_t bytes = key_of(&refs[first], true);
         for (end = first; end < n && key_of(&refs[end], true) == bytes; end++)
             refs[end].score = score;
         if (end - first > SMALL)
-            sort_by_member(refs + first, space, end - first, depth + 1);
+            sort_by_member(sorter, refs + first, space, end - first, depth + 1);
         else if (end - first > 1)
             insertion_sort(refs + first, end - first);
     }
 }
 
 /* depth: how often members have been split so far. */
-static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n, int depth)
+static void sort_by_member(struct sorter *sorter, struct yn_ref *refs,
+                           struct yn_ref *space, size_t n, int depth)
 {
     struct yn_ref *from = refs, *to = space;
     if (run_end(refs, 0, n) == n)
         return;
     size_t n_runs;
     do {
+        if (ends(sorter, n))
+            return;
         n_runs = merge_pass(from, to, n);
         struct yn_ref *swapped = from;
         from = to;
         to = swapped;
         if (n_runs > FEW_RUNS && n >= BYTES_MIN && depth < DEPTH_MAX &&
             have_one_score(from, n)) {
-            split_by_bytes(from, to, n, depth);
+            split_by_bytes(sorter, from, to, n, depth);
             n_runs = 1;
         }
     } while (n_runs > 1);
@@ -247,8 +268,10 @@ static void sort_by_member(struct yn_ref *refs, struct yn_ref *space, size_t n, 
         memcpy(refs, from, n * sizeof *refs);
 }
 
-enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n)
+enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n,
+                            const struct yn_stop *stop)
 {
+    struct sorter sorter = {.stopper = {.stop = stop}};
     if (n <= SMALL) {
         insertion_sort(refs, n);
         return YN_OK;
@@ -256,14 +279,14 @@ enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n)
     struct yn_ref *space = yn_mem_take(mem, n * sizeof *space);
     if (space == NULL)
         return YN_ENOMEM;
-    sort_by_score(refs, space, n);
-    for (size_t first = 0, end; first < n; first = end) {
+    sort_by_score(&sorter, refs, space, n);
+    for (size_t first = 0, end; first < n && !sorter.has_ended; first = end) {
         end = first + 1;
         while (end < n && refs[end].score == refs[first].score)
             end++;
         if (end - first > 1)
-            sort_by_member(refs + first, space, end - first, 0);
+            sort_by_member(&sorter, refs + first, space, end - first, 0);
     }
     yn_mem_give(mem, space, n * sizeof *space);
-    return YN_OK;
+    return sorter.has_ended ? YN_ESTOPPED : YN_OK;
 }

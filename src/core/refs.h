@@ -9,6 +9,7 @@
 
 #include "core/leaf.h"
 #include "core/mem.h"
+#include "core/stop.h"
 
 struct yn_ref {
     const char *entry; /* as it stands in its leaf */
@@ -26,8 +27,10 @@ static inline struct yn_bytes yn_ref_member(const char *entry)
     return (struct yn_bytes){entry + 2, len};
 }
 
-/* Sorts by (score, member). Returns YN_OK, or YN_ENOMEM with the refs in any order. Refs
- * of one score that are in order already, or are a few ordered runs, cost little. */
-enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n);
+/* Sorts by (score, member). Returns YN_OK; or YN_ENOMEM or YN_ESTOPPED (`stop` may be
+ * NULL), with the refs spoilt. Refs of one score that are in order already, or are a few
+ * ordered runs, cost little. */
+enum yn_status yn_refs_sort(struct yn_mem *mem, struct yn_ref *refs, size_t n,
+                            const struct yn_stop *stop);
 
 #endif

@@ -174,6 +174,12 @@ static void clip_leaf(const struct walk *walk, const struct branch *branch,
         *out_last = yn_leaf_count_below(leaf, walk->key_end, false);
 }
 
+/* How much it is to test a leaf, at the most: a polygon may have edges without end. */
+static size_t test_work(const struct yn_search *search, const struct yn_leaf *leaf)
+{
+    return leaf->head.n + search->region.polygon.n_vertices;
+}
+
 static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
 {
     const struct yn_leaf *leaf = yn_as_leaf(branch->node);
@@ -188,6 +194,8 @@ static enum yn_status take_leaf(struct walk *walk, const struct branch *branch)
         return add_pick(walk, leaf, first, last, NULL, last - first);
     }
     uint64_t mask[YN_MASK_WORDS];
+    if (yn_stopper_ends(&walk->search->stopper, test_work(walk->search, leaf)))
+        return YN_ESTOPPED;
     walk->search->work.n_tested += leaf->head.n;
     yn_kernel()->test(&walk->search->region, leaf, mask);
     size_t n_hits = clip_mask(mask, &first, &last);
@@ -282,6 +290,8 @@ static enum yn_status walk_branch(struct walk *walk, const struct branch *branch
     struct branch children[YN_TREE_FANOUT];
     size_t n = choose_children(walk, branch, children);
     bool are_leaves = branch->node->level == 1;
+    if (yn_stopper_ends(&walk->search->stopper, YN_TREE_FANOUT * 8))
+        return YN_ESTOPPED;
     for (size_t i = 0; are_leaves && i < PREFETCH_AHEAD && i < n; i++)
         prefetch_leaf(&children[i]);
     for (size_t i = 0; i < n && walk->search->n_results < walk->limit; i++) {
@@ -525,13 +535,16 @@ static enum yn_status sort_plan(struct yn_search *search)
     size_t i;
     if (!yn_search_grow_ranked(search, search->n_results))
         return YN_ENOMEM;
-    while (next_entry(search, &leaf, &i))
+    while (next_entry(search, &leaf, &i)) {
         search->ranked[search->n_ranked++] =
             (struct yn_ranked){yn_search_measure(search, leaf, i), leaf, i};
+        if (yn_stopper_ends(&search->stopper, 1))
+            return YN_ESTOPPED;
+    }
     search->is_ranked = true;
     return yn_ranked_sort(search->ranked, search->n_ranked,
                           search->query.order == YN_ORDER_DESC,
-                          search->region.shape.center, search->hook);
+                          search->region.shape.center, search->hook, &search->stopper);
 }
 
 /* ---- interface ---- */
@@ -619,8 +632,8 @@ static enum yn_status plan(struct yn_search *search, const struct yn_view *view)
     return query->order == YN_ORDER_CELLS ? order_plan(search) : sort_plan(search);
 }
 
-enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
-                             struct yn_search **out_search)
+enum yn_status yn_search_prepare(const struct yn_view *view, const struct yn_query *query,
+                                 struct yn_search **out_search)
 {
     const struct yn_allocator *hook = view->tree->mem.hook;
     struct yn_search *search = hook->alloc(hook->ctx, sizeof *search);
@@ -634,14 +647,32 @@ enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *
         give(hook, search, NULL, sizeof *search);
         return status;
     }
-    if (query->shape.kind == YN_POLYGON)
-        yn_polygon_index(&search->region.polygon, hook);
     search->query = *query;
-    if (query->order != YN_ORDER_CELLS)
-        yn_region_settle_center(&search->region);
     if (query->rounding_unit_m > 0)
         search->parts_per_m = 1e4 / query->rounding_unit_m;
-    status = plan(search, view);
+    *out_search = search;
+    return YN_OK;
+}
+
+enum yn_status yn_search_plan(struct yn_search *search, const struct yn_view *view,
+                              const struct yn_stop *stop)
+{
+    search->stopper.stop = stop;
+    if (search->query.shape.kind == YN_POLYGON)
+        yn_polygon_index(&search->region.polygon, search->hook);
+    if (search->query.order != YN_ORDER_CELLS)
+        yn_region_settle_center(&search->region);
+    return plan(search, view);
+}
+
+enum yn_status yn_search_new(const struct yn_view *view, const struct yn_query *query,
+                             struct yn_search **out_search)
+{
+    struct yn_search *search;
+    enum yn_status status = yn_search_prepare(view, query, &search);
+    if (status != YN_OK)
+        return status;
+    status = yn_search_plan(search, view, NULL);
     if (status != YN_OK) {
         yn_search_free(search);
         return status;

@@ -3,6 +3,7 @@
 #define YN_SEARCH_H
 
 #include "core/kernel.h"
+#include "core/stop.h"
 #include "core/tree.h"
 
 /* Some entries of a leaf: [first, last), all of them or those of a mask. */
@@ -33,6 +34,7 @@ struct yn_search {
     double parts_per_m; /* last decimals of a printed distance in a metre, or 0 */
     size_t n_results;
     struct yn_search_work work;
+    struct yn_stopper stopper; /* of the plan */
 
     struct yn_pick *picks; /* the plan of an unsorted search */
     size_t n_picks, picks_cap;
@@ -85,10 +87,11 @@ double yn_search_refine(const struct yn_search *search, const struct yn_leaf *le
 /* Order of two results with exact distances: in the query's direction, then (score,
  * member). */
 int yn_ranked_compare(const struct yn_ranked *a, const struct yn_ranked *b, bool is_desc);
-/* Sorts measured results into that order of their exact distances from the centre. YN_OK
- * or YN_ENOMEM. */
+/* Sorts measured results into that order of their exact distances from the centre. YN_OK,
+ * YN_ENOMEM or YN_ESTOPPED. */
 enum yn_status yn_ranked_sort(struct yn_ranked *ranked, size_t n, bool is_desc,
-                              struct yn_point center, const struct yn_allocator *hook);
+                              struct yn_point center, const struct yn_allocator *hook,
+                              struct yn_stopper *stopper);
 
 /* Fills `ranked` with the `limit` nearest (or farthest) results, in order. */
 enum yn_status yn_search_nearest(struct yn_search *search, const struct yn_view *view);

@@ -136,9 +136,10 @@ enum yn_status yn_builder_add(struct yn_builder *builder, struct yn_bytes member
 enum yn_status yn_builder_add_leaf(struct yn_builder *builder,
                                    const struct yn_leaf *leaf);
 /* Adds the entries of ranks first .. first+n-1 of another tree's view, as many as there
- * are. */
+ * are; YN_ESTOPPED: `stop` (or NULL) has ended it. */
 enum yn_status yn_builder_add_range(struct yn_builder *builder,
-                                    const struct yn_view *view, size_t first, size_t n);
+                                    const struct yn_view *view, size_t first, size_t n,
+                                    const struct yn_stop *stop);
 enum yn_status yn_builder_finish(struct yn_builder *builder); /* links the tree */
 void yn_builder_free(struct yn_builder *builder);
 

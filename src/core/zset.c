@@ -243,7 +243,7 @@ static void adjust_dict(struct yn_zset *set)
     struct yn_dict *dict = yn_dict_new(mem, set->seed, set->n_dicts++);
     if (dict == NULL)
         return;
-    if (yn_dict_build(dict, mem, view) == YN_OK)
+    if (yn_dict_build(dict, mem, view, NULL) == YN_OK)
         set->dict = dict;
     else
         yn_dict_free(mem, dict);
@@ -463,7 +463,7 @@ static void unindex(struct yn_zset *set, size_t first, size_t n,
         return; /* it goes, see adjust_dict */
     if (n / REBUILD_FACTOR > left->count) {
         struct yn_dict *dict = yn_dict_new(mem, set->seed, set->n_dicts);
-        if (dict != NULL && yn_dict_build(dict, mem, left) == YN_OK) {
+        if (dict != NULL && yn_dict_build(dict, mem, left, NULL) == YN_OK) {
             set->n_dicts++;
             yn_dict_free(mem, set->dict);
             set->dict = dict;
@@ -525,7 +525,7 @@ static bool leaf_has_twice(const struct yn_leaf *leaf)
 
 /* Builds the dictionary of a set whose tree has just been built. YN_OK, YN_ENOMEM, or
  * YN_EEXIST when a member occurs twice. */
-static enum yn_status index_members(struct yn_zset *set)
+static enum yn_status index_members(struct yn_zset *set, const struct yn_stop *stop)
 {
     const struct yn_view *view = &set->tree.live;
     struct yn_mem *mem = &set->tree.mem;
@@ -534,7 +534,7 @@ static enum yn_status index_members(struct yn_zset *set)
                    ? YN_EEXIST
                    : YN_OK;
     set->dict = yn_dict_new(mem, set->seed, set->n_dicts++);
-    return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view);
+    return set->dict == NULL ? YN_ENOMEM : yn_dict_build(set->dict, mem, view, stop);
 }
 
 enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,
@@ -552,12 +552,13 @@ enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *build
 }
 
 enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
-                              enum yn_status status, struct yn_zset **out_set)
+                              enum yn_status status, const struct yn_stop *stop,
+                              struct yn_zset **out_set)
 {
     status = yn_zset_finish_tree(set, builder, status, &set);
     if (status != YN_OK)
         return status;
-    status = index_members(set);
+    status = index_members(set, stop);
     if (status != YN_OK) {
         yn_zset_free(set);
         return status;
@@ -575,9 +576,13 @@ enum yn_status yn_zset_build(const struct yn_options *options,
         return YN_ENOMEM;
     struct yn_builder *builder = yn_builder_new(&set->tree);
     enum yn_status status = builder == NULL ? YN_ENOMEM : YN_OK;
-    for (size_t i = 0; status == YN_OK && i < n_entries; i++)
+    struct yn_stopper stopper = {.stop = yn_stop_of(options)};
+    for (size_t i = 0; status == YN_OK && i < n_entries; i++) {
         status = yn_builder_add(builder, entries[i].member, entries[i].score);
-    return yn_zset_finish(set, builder, status, out_set);
+        if (status == YN_OK && yn_stopper_ends(&stopper, 1))
+            status = YN_ESTOPPED;
+    }
+    return yn_zset_finish(set, builder, status, stopper.stop, out_set);
 }
 
 uint64_t yn_zset_scan(const struct yn_zset *set, uint64_t cursor, size_t count,
@@ -616,6 +621,13 @@ void yn_view_free(struct yn_view *view)
     yn_tree_view_free(view);
     if (set->is_dead && set->tree.newest == NULL)
         release(set);
+}
+
+/* A writer copies every node that a frozen view shows, up to the root. */
+bool yn_view_is_current(const struct yn_view *view)
+{
+    const struct yn_view *live = &view->tree->live;
+    return live->root == view->root && live->count == view->count;
 }
 
 size_t yn_view_count(const struct yn_view *view)

@@ -3,6 +3,7 @@
 #define YN_ZSET_H
 
 #include "core/dict.h"
+#include "core/stop.h"
 
 /* Where the entries of yn_zset_prefetch will stand: the puts that follow need not go down
  * the tree again. */
@@ -23,10 +24,12 @@ struct yn_zset {
 };
 
 /* Ends the making of a set: links the tree, frees the builder (or NULL), builds the
- * dictionary. `status` is how adding went; when it, or this, failed, the set is freed and
- * the status returned (YN_EEXIST: a member occurs twice). */
+ * dictionary, unless `stop` (or NULL) ends that. `status` is how adding went; when it, or
+ * this, failed, the set is freed and the status returned (YN_EEXIST: a member occurs
+ * twice). */
 enum yn_status yn_zset_finish(struct yn_zset *set, struct yn_builder *builder,
-                              enum yn_status status, struct yn_zset **out_set);
+                              enum yn_status status, const struct yn_stop *stop,
+                              struct yn_zset **out_set);
 
 /* The same without a dictionary: look-ups go through all leaves. */
 enum yn_status yn_zset_finish_tree(struct yn_zset *set, struct yn_builder *builder,

@@ -113,19 +113,20 @@ void batch_resolve(struct batch *batch, const char *data)
     }
 }
 
-void batch_look_ahead(struct batch *batch, const struct keyspace *keyspace,
-                      int64_t now_ms)
+void batch_look_ahead(struct batch *batch, size_t first, size_t end,
+                      const struct keyspace *keyspace, int64_t now_ms)
 {
     struct gathered gathered; /* large: members are set when they are gathered */
     gathered.key = (struct yn_bytes){NULL, 0};
     gathered.set = NULL;
     gathered.first = gathered.n = 0;
     batch->has_scores = false;
-    for (size_t i = 0; i < batch->n; i++) {
+    for (size_t i = first; i < end; i++) {
+        batch->ahead[i].set = NULL;
         const struct yn_bytes *argv = batch->argv[i];
         const struct cmd_spec *spec = batch->spec[i];
         size_t n = members_of(spec, batch->request[i].argc);
-        if (n == 0 || (batch->n == 1 && n == 1))
+        if (n == 0 || (end - first == 1 && n == 1))
             continue;
         turn_to(batch, &gathered, argv[1], keyspace, now_ms);
         size_t at = gathered.first + gathered.n;

@@ -49,10 +49,11 @@ void batch_drop(struct batch *batch);
 /* Finds the arguments and the commands of the requests. data: as for batch_parse; it must
  * stay where it is. */
 void batch_resolve(struct batch *batch, const char *data);
-/* Looks up ahead the members of sets that the requests name; under the server's lock. */
+/* Looks up ahead the members of sets that requests first .. end-1 name; under the
+ * server's lock, and the scores are good as long as it is held. */
 struct keyspace;
-void batch_look_ahead(struct batch *batch, const struct keyspace *keyspace,
-                      int64_t now_ms);
+void batch_look_ahead(struct batch *batch, size_t first, size_t end,
+                      const struct keyspace *keyspace, int64_t now_ms);
 /* Forgets the scores. */
 void batch_forget_scores(struct batch *batch);
 /* To be called when sets may have changed. */

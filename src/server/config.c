@@ -13,6 +13,7 @@
 #include "resp/request.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/systemd.h"
 
 enum kind {
     KIND_BOOL,
@@ -53,6 +54,15 @@ static const char *refuse_daemonize(struct yn_bytes text)
     return text_is(text, "yes")
                ? "this server stays in the foreground: use a service manager "
                  "or a shell's & instead; the only accepted value is 'no'"
+               : NULL;
+}
+
+static const char *refuse_supervised(struct yn_bytes text)
+{
+    if (text_is(text, "upstart"))
+        return "upstart is not supported; the accepted values are no, systemd and auto";
+    return text_is(text, "systemd") && !YN_HAVE_SYSTEMD
+               ? "this server was built without support for systemd (YN_SYSTEMD=OFF)"
                : NULL;
 }
 
@@ -103,6 +113,11 @@ static const struct choice debug_modes[] = {{"no", CONFIG_DEBUG_NO},
                                             {"local", CONFIG_DEBUG_LOCAL},
                                             {"yes", CONFIG_DEBUG_YES},
                                             {NULL, 0}};
+static const struct choice supervisors[] = {{"no", SYSTEMD_NO},
+                                            {"systemd", SYSTEMD_YES},
+                                            {"auto", SYSTEMD_AUTO},
+                                            {"upstart", SYSTEMD_UPSTART},
+                                            {NULL, 0}};
 static const struct choice channel_defaults[] = {
     {"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
 static const struct choice booleans[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
@@ -144,6 +159,8 @@ static const struct config_option options[] = {
      maxmemory_policies, NULL},
     {"hz", KIND_INT, true, "10", AT(hz), 1, 500, NULL, NULL},
     {"daemonize", KIND_BOOL, false, "no", AT(daemonize), 0, 0, NULL, refuse_daemonize},
+    {"supervised", KIND_CHOICE, false, "no", AT(supervised), 0, 0, supervisors,
+     refuse_supervised},
     {"pidfile", KIND_STRING, false, "", AT(pidfile), 0, 0, NULL, NULL},
     {"always-show-logo", KIND_BOOL, false, "no", AT(always_show_logo), 0, 0, NULL, NULL},
     {"save", KIND_WORDS, true, "", AT(save), 0, 0, NULL, refuse_save},
@@ -174,6 +191,11 @@ static const struct config_option options[] = {
     {"latency-monitor-threshold", KIND_INT, true, "0", AT(latency_monitor_threshold_ms),
      0, INT64_MAX, NULL, NULL},
     {"latency-tracking", KIND_BOOL, true, "yes", AT(latency_tracking), 0, 0, NULL, NULL},
+    {"worker-threads", KIND_INT, false, "0", AT(worker_threads), 0, 64, NULL, NULL},
+    {"offload-threshold", KIND_INT, true, "1000", AT(offload_threshold_us), -1,
+     INT64_MAX / 1000, NULL, NULL},
+    {"search-timeout", KIND_INT, true, "0", AT(search_timeout_ms), 0, INT64_MAX / 1000000,
+     NULL, NULL},
     {"latency-tracking-info-percentiles", KIND_WORDS, true, "50 99 99.9",
      AT(latency_percentiles), 0, 0, NULL, refuse_percentiles},
 };

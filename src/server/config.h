@@ -51,6 +51,7 @@ struct config {
     int64_t maxmemory_policy;
     int64_t hz;
     bool daemonize;
+    int64_t supervised; /* enum systemd_supervised */
     char *pidfile;
     bool always_show_logo;
     char *save;
@@ -69,7 +70,10 @@ struct config {
     int64_t slowlog_max_len;
     int64_t latency_monitor_threshold_ms; /* 0: not monitored */
     bool latency_tracking;
-    char *latency_percentiles; /* numbers from 0 to 100, separated by blanks */
+    int64_t worker_threads;       /* of the pool; 0: by the number of cores */
+    int64_t offload_threshold_us; /* estimated work that goes there; negative: none */
+    int64_t search_timeout_ms;    /* 0: none */
+    char *latency_percentiles;    /* numbers from 0 to 100, separated by blanks */
 
     /* Users, which are no option: for each a line of quoted words: where it is from
      * ("yonder.conf:12"), its name, its rules. NULL: none. */

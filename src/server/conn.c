@@ -16,6 +16,7 @@
 #include "server/conn.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
 #define ITERATION_NS ((uint64_t)500 * 1000)
-/* A client whose command waits for a key is read from up to here, to see it hang up. */
+/* A client whose command waits, for a key or for the pool, is read from up to here, to
+ * see it hang up. */
 #define WAITING_IN_MAX ((size_t)1024 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
@@ -569,38 +571,57 @@ static void note_waiting(struct conn *conn)
     conn->has_more = !conn->closes_when_flushed;
 }
 
-/* Runs the requests of the batch up to one that has to wait, or to be parsed anew.
- * Returns how many have run. */
-static size_t run_requests(struct conn *conn, uint64_t slice_end_ns,
-                           const struct yn_request_limits *limits)
+/* Where a connection is in its batch. */
+struct progress {
+    size_t at;      /* requests before it have run */
+    size_t end;     /* those up to here need the lock as it is held */
+    bool is_halted; /* the next one has to wait, or to be parsed anew */
+};
+
+/* Whether other loops wait for the lock, which is held for reading. A batch of reads lets
+ * them in between two of its commands, so that a write need not wait for all of them. */
+static bool is_lock_wanted(const struct loop *loop)
+{
+    return loop->locked == LOOP_SHARED && loop->server->n_loops > 1 &&
+           rwlock_is_wanted(&loop->server->lock);
+}
+
+/* Runs the requests that need the lock as it is held, up to one that has to wait or to be
+ * parsed anew; some of them when the lock is wanted. */
+static void run_requests(struct conn *conn, uint64_t slice_end_ns,
+                         const struct yn_request_limits *limits,
+                         struct progress *progress)
 {
     struct loop *loop = conn->loop;
     struct batch *batch = &loop->batch;
-    size_t i = 0;
     bool is_stale = false;
-    for (; i < batch->n; i++) {
+    do {
+        size_t i = progress->at;
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
-        if (batch->request[i].argc == 0)
-            continue;
-        if (pause_is_on(&loop->server->pause) &&
-            pause_holds(conn, batch->spec[i], batch->request[i].argc, batch->argv[i]))
-            break;
-        dispatch_run(conn, batch, i);
-        merge_push(conn);
-        is_stale = have_limits_changed(conn, limits);
-    }
-    if (is_stale || i < batch->n)
-        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
-    return i;
+        if (batch->request[i].argc > 0) {
+            if (pause_is_on(&loop->server->pause) &&
+                pause_holds(conn, batch->spec[i], batch->request[i].argc, batch->argv[i]))
+                break;
+            dispatch_run(conn, batch, i);
+            merge_push(conn);
+            is_stale = have_limits_changed(conn, limits);
+        }
+        progress->at++;
+        if (is_lock_wanted(loop) && !is_stale)
+            return;
+    } while (progress->at < progress->end);
+    progress->is_halted = is_stale || progress->at < progress->end;
 }
 
-/* Takes the lock as the batch needs it, and with it what others have sent meanwhile. */
-static void begin_batch(struct conn *conn)
+/* Takes the lock as the next requests of the batch need it, and with it what others have
+ * sent meanwhile. */
+static void begin_run(struct conn *conn, struct progress *progress)
 {
     struct loop *loop = conn->loop;
     const struct server *server = loop->server;
-    loop_lock(loop, dispatch_lock_of(conn, &loop->batch));
+    bool is_cut = progress->at < progress->end;
+    loop_lock(loop, dispatch_lock_of(conn, &loop->batch, progress->at, &progress->end));
     if (loop->locked == LOOP_SHARED && server->reads_are_noted) {
         loop_unlock(loop);
         loop_lock(loop, LOOP_EXCLUSIVE);
@@ -608,20 +629,16 @@ static void begin_batch(struct conn *conn)
     if (server->n_loops > 1)
         loop_update_mono(loop); /* waiting is no part of the commands' time */
     merge_push(conn);
+    if (is_cut) /* looking ahead again and again would be more work than it saves */
+        batch_sets_changed(&loop->batch);
+    else
+        batch_look_ahead(&loop->batch, progress->at, progress->end,
+                         server->databases[conn->db], loop_now_ms(loop));
 }
 
-/* Runs the batch, whose requests start at data and were parsed with these limits. Returns
- * how many bytes are done with. */
-static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
-                        const struct yn_request_limits *limits)
+static void end_run(struct conn *conn)
 {
     struct loop *loop = conn->loop;
-    struct batch *batch = &loop->batch;
-    size_t used = 0;
-    batch_resolve(batch, data);
-    begin_batch(conn);
-    batch_look_ahead(batch, loop->server->databases[conn->db], loop_now_ms(loop));
-    size_t n = run_requests(conn, slice_end_ns, limits);
     dispatch_settle_time(loop);
     if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
         loop->has_to_broadcast = false;
@@ -631,7 +648,26 @@ static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_
     note_session(conn);
     loop_unlock(loop);
     met_expired_remove(loop);
-    for (size_t i = 0; i < n; i++)
+}
+
+/* Runs the batch, whose requests start at data and were parsed with these limits: runs of
+ * reads, and of others, each under the lock as it needs it. Returns how many bytes are
+ * done with. */
+static size_t run_batch(struct conn *conn, const char *data, uint64_t slice_end_ns,
+                        const struct yn_request_limits *limits)
+{
+    struct batch *batch = &conn->loop->batch;
+    struct progress progress = {.at = 0};
+    size_t used = 0;
+    batch_resolve(batch, data);
+    while (progress.at < batch->n && !progress.is_halted) {
+        begin_run(conn, &progress);
+        run_requests(conn, slice_end_ns, limits, &progress);
+        end_run(conn);
+    }
+    if (progress.is_halted)
+        yn_request_next(&conn->request); /* parsed again, behind what is left or anew */
+    for (size_t i = 0; i < progress.at; i++)
         used += batch->request[i].used;
     batch_drop(batch);
     return used;
@@ -717,6 +753,7 @@ static void settle(struct conn *conn)
 {
     size_t n = queued(conn);
     bool has_job = jobs_are_pending(conn);
+    bool is_apart = jobs_are_apart(conn);
     bool is_idle = !has_job && n == 0;
     if (conn->closes_when_flushed && is_idle) {
         linger(conn);
@@ -728,11 +765,12 @@ static void settle(struct conn *conn)
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
-    bool goes_on = has_job ? !conn->is_writing : conn->has_more && !waits && n < OUT_HIGH;
+    bool goes_on = has_job ? !conn->is_writing && !is_apart
+                           : conn->has_more && !waits && n < OUT_HIGH;
     if (goes_on)
         loop_wake(conn->loop, conn);
-    bool can_take_more = waits ? conn->in.len < WAITING_IN_MAX
-                               : !has_job && !conn->has_more && n < OUT_HIGH;
+    bool can_take_more = waits || is_apart ? conn->in.len < WAITING_IN_MAX
+                                           : !has_job && !conn->has_more && n < OUT_HIGH;
     set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
 }
 
@@ -835,10 +873,23 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
     *buf = (uv_buf_t){.base = to, .len = len};
 }
 
+/* Whether a client that has ended its side is taken to be gone: it is not worth waiting,
+ * or working, for. Over TCP nobody can tell whether it still listens. */
+static bool is_leaving(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    if (conn->blocked.is_waiting)
+        return true;
+    if (!jobs_are_apart(conn) || uv_fileno(&conn->io.handle, &fd) != 0)
+        return false;
+    struct pollfd poll_fd = {.fd = fd};
+    return !conn->is_unix || (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents != 0);
+}
+
 /* The client has ended its side, or the connection is broken. */
 static void on_end(struct conn *conn, int error)
 {
-    if (error == UV_EOF && conn->state == CONN_OPEN && !conn->blocked.is_waiting) {
+    if (error == UV_EOF && conn->state == CONN_OPEN && !is_leaving(conn)) {
         /* What it has sent is still answered. */
         conn->has_ended = true;
         conn_turn(conn);
@@ -928,11 +979,13 @@ void conn_visit(struct conn *conn)
     if (conn->state != CONN_OPEN)
         return;
     note_progress(conn);
+    jobs_visit(conn);
     uint64_t active_ns = conn->shown.active_ns;
     uint64_t idle_ns = now_ns > active_ns ? now_ns - active_ns : 0;
     uint64_t timeout_s = conn->loop->config.timeout_s;
     if (timeout_s > 0 && idle_ns > timeout_s * UINT64_C(1000000000) &&
-        conn->output_class == CONFIG_CLASS_NORMAL && !conn->blocked.is_waiting) {
+        conn->output_class == CONFIG_CLASS_NORMAL && !conn->blocked.is_waiting &&
+        !jobs_are_apart(conn)) {
         log_verbose("client %s: closed after being idle for %llu seconds", conn->address,
                     (unsigned long long)timeout_s);
         conn_close(conn);

@@ -181,6 +181,12 @@ static void debug_active_expire(struct cmd_call *call)
     host_reply_status(call->host, "OK");
 }
 
+static void debug_hold_work(struct cmd_call *call)
+{
+    pool_hold(&call->host->loop->server->pool, !cmd_word_is(call->argv[2], "0"));
+    host_reply_status(call->host, "OK");
+}
+
 static void debug_error(struct cmd_call *call)
 {
     host_reply_error_bytes(call->host, call->argv[2]);
@@ -207,6 +213,8 @@ static void debug_help(struct cmd_call *call)
         "    Give the server another replication id.",
         "ERROR <text>",
         "    Return an error with this text.",
+        "HOLD-WORK <0|1>",
+        "    Let long work that is done beside the loops wait, or go on.",
         "LOG <text>",
         "    Write a line into the log.",
         "OBJECT <key>",
@@ -235,6 +243,7 @@ void debug_cmd(struct cmd_call *call)
         {"object", 3, debug_object},
         {"protocol", 3, debug_protocol},
         {"set-active-expire", 3, debug_active_expire},
+        {"hold-work", 3, debug_hold_work},
         {"error", 3, debug_error},
         {"log", 3, debug_log},
         {"change-repl-id", 2, debug_change_repl_id},

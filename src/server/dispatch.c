@@ -71,18 +71,33 @@ static bool only_reads(const struct cmd_spec *spec, size_t argc,
             cmd_keys_of(spec, argc, argv, NULL, 0) == 1);
 }
 
-enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch)
+static enum loop_lock lock_of_request(const struct batch *batch, size_t i)
 {
-    const struct tracker *tracker = conn->tracking.tracker;
-    if (tracker != NULL) /* reads are entered in a table */
+    size_t argc = batch->request[i].argc;
+    if (argc == 0)
+        return LOOP_SHARED;
+    return batch->spec[i] != NULL && only_reads(batch->spec[i], argc, batch->argv[i])
+               ? LOOP_SHARED
+               : LOOP_EXCLUSIVE;
+}
+
+enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *batch,
+                                size_t first, size_t *out_end)
+{
+    bool is_alone = conn->loop->server->n_loops == 1;
+    size_t end = first + 1;
+    *out_end = batch->n;
+    if (conn->tracking.tracker != NULL) /* reads are entered in a table */
         return LOOP_EXCLUSIVE;
-    for (size_t i = 0; i < batch->n; i++) {
-        if (batch->request[i].argc > 0 &&
-            (batch->spec[i] == NULL ||
-             !only_reads(batch->spec[i], batch->request[i].argc, batch->argv[i])))
-            return LOOP_EXCLUSIVE;
+    enum loop_lock how = lock_of_request(batch, first);
+    for (; end < batch->n; end++) {
+        enum loop_lock next = lock_of_request(batch, end);
+        if (next != how && !is_alone)
+            break;
+        how = next == LOOP_EXCLUSIVE ? next : how;
     }
-    return LOOP_SHARED;
+    *out_end = end;
+    return how;
 }
 
 /* ---- checks ---- */
@@ -281,7 +296,8 @@ static void count_call(const struct cmd_call *call)
         dispatch_settle_time(loop);
 }
 
-/* The time of a command that begins to wait; it is a call when it has an answer. */
+/* The time of a command that begins to wait, for a key or for its long work; it is a call
+ * when it has an answer. */
 static void count_wait(struct loop *loop, const struct cmd_spec *spec)
 {
     uint64_t began_ns = loop->mono_ns;
@@ -337,9 +353,10 @@ static inline void perform(struct cmd_call *call, bool is_again)
     }
     if (call->host->conn->tracking.tracker != NULL)
         note_reads(call->host->conn, call);
-    if (call->job != NULL)
-        jobs_start(call->host, call->job);
-    count_call(call);
+    if (call->job != NULL && jobs_start(call))
+        count_wait(loop, call->spec);
+    else
+        count_call(call);
 }
 
 /* Answers a command that may not run. */
@@ -497,6 +514,45 @@ bool dispatch_again(struct conn *conn)
     conn->push = reply;
     conn_pushed(conn);
     return !call.block.wanted;
+}
+
+void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spent_ns)
+{
+    struct conn *conn = call->host->conn;
+    struct loop *loop = conn->loop;
+    struct stats_command *c = stats_command_of(&loop->stats, call->spec);
+    const struct loop_untimed run = {
+        .spec = call->spec, .n = 1, .conn = conn, .argc = argc, .argv = call->argv};
+    c->calls++;
+    c->failed += call->host->n_errors > 0;
+    c->time_ns += spent_ns;
+    if (loop->tracks_latency)
+        stats_count_latency(c, spent_ns, 1);
+    if (spent_ns >= loop->notable_ns)
+        note_slow(loop, &run, spent_ns);
+}
+
+void dispatch_long_again(struct conn *conn, const struct request_copy *request,
+                         bool is_quiet, int n_apart)
+{
+    struct loop *loop = conn->loop;
+    struct host host =
+        host_server_begin(loop, conn, is_quiet ? &loop->scrap : &conn->out);
+    struct cmd_call call;
+    host.n_apart = n_apart;
+    conn->is_running = true;
+    run_copy(&host, request, true, &call);
+    conn->is_running = false;
+}
+
+void dispatch_end_long(struct loop *loop)
+{
+    if (blocked_has_marked(&loop->server->blocked))
+        blocking_serve(loop->server);
+    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
+        loop->has_to_broadcast = false;
+        tracking_broadcast(&loop->server->tracking);
+    }
 }
 
 void dispatch_step_jobs(struct conn *conn)

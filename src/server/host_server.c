@@ -201,6 +201,14 @@ bool host_reply_nests_pairs(struct host *h)
     return h->resp == 3;
 }
 
+/* ---- long work ---- */
+
+uint64_t host_long_ns(struct host *h)
+{
+    int64_t threshold_us = h->loop->server->config.offload_threshold_us;
+    return threshold_us < 0 ? UINT64_MAX : (uint64_t)threshold_us * 1000;
+}
+
 /* ---- statistics ---- */
 
 void host_count_search(struct host *h, const struct yn_search *search)
@@ -242,6 +250,13 @@ static struct host_value look_up(struct host *h, struct yn_bytes key)
 {
     return h->conn->is_no_touch ? keyspace_find(h->keyspace, key, h->now_ms)
                                 : keyspace_use(h->keyspace, key, h->now_ms);
+}
+
+bool host_key_holds(struct host *h, struct yn_bytes key, const struct yn_zset *set)
+{
+    struct host_value value = keyspace_find(h->keyspace, key, h->now_ms);
+    return set == NULL ? value.type == HOST_NONE
+                       : value.type == HOST_ZSET && value.zset == set;
 }
 
 struct host_value host_key_read(struct host *h, struct yn_bytes key)
@@ -352,18 +367,11 @@ bool host_key_move(struct host *h, struct yn_bytes from, size_t to_db, struct yn
                          h->now_ms);
 }
 
-bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to,
+                   struct yn_zset *set)
 {
-    struct host_value value = keyspace_find(h->keyspace, from, h->now_ms);
-    struct yn_zset *copy = NULL;
-    if (value.type == HOST_ZSET && yn_zset_copy(yn_zset_view(value.zset), 0, SIZE_MAX,
-                                                host_zset_options(h), &copy) != YN_OK)
-        return false;
-    if (keyspace_copy(h->keyspace, from, h->loop->server->databases[to_db], to, copy,
-                      h->now_ms))
-        return true;
-    yn_zset_free(copy);
-    return false;
+    return keyspace_copy(h->keyspace, from, h->loop->server->databases[to_db], to, set,
+                         h->now_ms);
 }
 
 void host_key_changed(struct host *h, struct yn_bytes key, const char *event)

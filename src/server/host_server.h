@@ -21,7 +21,8 @@ struct host {
     int resp;                  /* 2 or 3 */
     bool is_fixed17;           /* coordinate-format */
     bool is_in_exec;           /* the command was queued in a transaction */
-    bool is_again;             /* it has waited, and may run on another thread */
+    int n_apart;   /* how often its long work has been done in vain (jobs.c) */
+    bool is_again; /* it has waited, and may run on another thread */
     int64_t now_ms;
     size_t n_errors; /* error replies of this command */
 };

@@ -104,7 +104,7 @@ static void add_server(const struct server *s, const struct stats *c, struct yn_
     line(out, "atomicvar_api:c11-builtin");
     line(out, "gcc_version:%s", __VERSION__);
     line(out, "process_id:%d", (int)getpid());
-    line(out, "process_supervised:no");
+    line(out, "process_supervised:%s", s->systemd.is_told ? "systemd" : "no");
     line(out, "run_id:%s", s->run_id);
     line(out, "tcp_port:%d", s->tcp_port);
     line(out, "server_time_usec:%lld", (long long)loop_now_ms(loop_current()) * 1000);
@@ -269,6 +269,7 @@ static void add_persistence(const struct server *s, const struct stats *c,
 
 static void add_stats(const struct server *s, const struct stats *c, struct yn_buf *out)
 {
+    struct pool_figures pool = pool_figures(&s->pool);
     static const char *const parts[] = {
         "latest_fork_usec:0",         "total_forks:0",
         "migrate_cached_sockets:0",   "slave_expires_tracked_keys:0",
@@ -312,6 +313,13 @@ static void add_stats(const struct server *s, const struct stats *c, struct yn_b
     line(out, "geo_leaves_visited:%llu", (unsigned long long)c->search_leaves);
     line(out, "geo_points_tested:%llu", (unsigned long long)c->search_tested);
     line(out, "geo_hits:%llu", (unsigned long long)c->search_hits);
+    line(out, "offload_threads:%zu", pool.n_threads);
+    line(out, "offload_running:%zu", pool.n_running);
+    line(out, "offload_waiting:%zu", pool.n_waiting);
+    line(out, "offload_done:%llu", (unsigned long long)c->jobs_apart);
+    line(out, "offload_given_up:%llu", (unsigned long long)c->jobs_given_up);
+    line(out, "offload_run_again:%llu", (unsigned long long)c->jobs_run_again);
+    line(out, "search_timeouts:%llu", (unsigned long long)c->jobs_timed_out);
     line(out, "pubsub_channels:%zu", s->pubsub.topics[PUBSUB_CHANNEL].n);
     line(out, "pubsub_patterns:%zu", s->pubsub.topics[PUBSUB_PATTERN].n);
     line(out, "pubsubshard_channels:%zu", s->pubsub.topics[PUBSUB_SHARD].n);

@@ -16,6 +16,7 @@
 #include "server/conn.h"
 #include "server/log.h"
 #include "server/server.h"
+#include "server/systemd.h"
 
 /* Connections that are accepted before others have their turn. */
 #define ACCEPTS_A_TURN 64
@@ -244,8 +245,8 @@ static int add(struct server *server, int fd, bool is_unix, const char *name)
     return 0;
 }
 
-/* Makes a socket that listens. Returns it, or a negative errno. */
-static int listen_at(const struct sockaddr *address, socklen_t len, int backlog)
+/* Makes a socket with that address. Returns it, or a negative errno. */
+static int bind_at(const struct sockaddr *address, socklen_t len)
 {
     int on = 1;
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -255,7 +256,7 @@ static int listen_at(const struct sockaddr *address, socklen_t len, int backlog)
          setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) ||
         (address->sa_family == AF_INET6 &&
          setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
-        bind(fd, address, len) != 0 || listen(fd, backlog) != 0) {
+        bind(fd, address, len) != 0) {
         int err = -errno;
         close(fd);
         return err;
@@ -263,21 +264,49 @@ static int listen_at(const struct sockaddr *address, socklen_t len, int backlog)
     return fd;
 }
 
+/* The same of a unix socket. Its file has the permissions from the first moment on, and
+ * nobody can connect before it listens. */
+static int bind_unix(const struct sockaddr_un *address, mode_t permissions)
+{
+    if (permissions == 0)
+        return bind_at((const struct sockaddr *)address, sizeof *address);
+    mode_t before = umask(0777 & ~permissions);
+    int fd = bind_at((const struct sockaddr *)address, sizeof *address);
+    umask(before);
+    /* A folder with an ACL of its own for new files does not ask the umask. */
+    if (fd < 0 || chmod(address->sun_path, permissions) == 0)
+        return fd;
+    int err = -errno;
+    unlink(address->sun_path);
+    close(fd);
+    return err;
+}
+
+static int port_of(const struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET6
+               ? ntohs(((const struct sockaddr_in6 *)address)->sin6_port)
+               : ntohs(((const struct sockaddr_in *)address)->sin_port);
+}
+
 static int listen_tcp(struct server *server, const struct addrinfo *at)
 {
     char name[LISTENER_NAME_MAX];
     struct sockaddr_storage bound;
     socklen_t len = sizeof bound;
-    int fd = listen_at(at->ai_addr, at->ai_addrlen, (int)server->config.tcp_backlog);
+    int fd = bind_at(at->ai_addr, at->ai_addrlen);
     if (fd < 0)
         return fd;
+    if (listen(fd, (int)server->config.tcp_backlog) != 0) {
+        int err = -errno;
+        close(fd);
+        return err;
+    }
     memset(&bound, 0, sizeof bound);
     getsockname(fd, (struct sockaddr *)&bound, &len);
     format_address(&bound, name, sizeof name);
     /* With port 0 the first address chooses, and the others take the same port. */
-    server->tcp_port = bound.ss_family == AF_INET6
-                           ? ntohs(((struct sockaddr_in6 *)&bound)->sin6_port)
-                           : ntohs(((struct sockaddr_in *)&bound)->sin_port);
+    server->tcp_port = port_of(&bound);
     return add(server, fd, false, name);
 }
 
@@ -387,20 +416,74 @@ static bool open_unix(struct server *server)
     if (!path_is_free(path))
         return false;
     strcpy(address.sun_path, path); /* path_is_free has looked at its length */
-    int fd = listen_at((struct sockaddr *)&address, sizeof address,
-                       (int)server->config.tcp_backlog);
-    int err = fd < 0 ? fd : add(server, fd, true, path);
-    if (err == 0 && server->config.unixsocketperm != 0 &&
-        chmod(path, (mode_t)server->config.unixsocketperm) != 0)
+    int fd = bind_unix(&address, (mode_t)server->config.unixsocketperm);
+    int err = fd < 0 ? fd : 0;
+    if (err == 0 && listen(fd, (int)server->config.tcp_backlog) != 0)
         err = -errno;
+    if (err == 0)
+        err = add(server, fd, true, path);
+    else if (fd >= 0)
+        close(fd);
     if (err != 0)
         log_warning("could not listen on unix socket \"%s\": %s", path, uv_strerror(err));
     return err == 0;
 }
 
+/* ---- sockets that the service manager has opened ---- */
+
+static void format_unix(const struct sockaddr_un *address, socklen_t len, char *out,
+                        size_t size)
+{
+    size_t n = len - offsetof(struct sockaddr_un, sun_path);
+    if (n > 0 && address->sun_path[0] == '\0')
+        snprintf(out, size, "@%.*s", (int)n - 1, address->sun_path + 1);
+    else
+        snprintf(out, size, "%.*s", (int)n, address->sun_path);
+}
+
+static int add_passed(struct server *server, int fd)
+{
+    char name[LISTENER_NAME_MAX];
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof bound;
+    memset(&bound, 0, sizeof bound);
+    if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
+        return -errno;
+    bool is_unix = bound.ss_family == AF_UNIX;
+    if (is_unix)
+        format_unix((const struct sockaddr_un *)&bound, len, name, sizeof name);
+    else
+        format_address(&bound, name, sizeof name);
+    int err = add(server, fd, is_unix, name);
+    if (err != 0)
+        return err;
+    server->listeners[server->n_listeners - 1].is_passed = true;
+    if (!is_unix && server->tcp_port == 0)
+        server->tcp_port = port_of(&bound);
+    return 0;
+}
+
+/* They take the place of `bind`, `port` and `unixsocket`. Returns how many there are, or
+ * -1 after logging what is wrong. */
+static int open_passed(struct server *server)
+{
+    int fds[LISTENER_MAX];
+    int n = systemd_sockets(fds, LISTENER_MAX);
+    for (int i = 0; i < n; i++) {
+        int err = add_passed(server, fds[i]);
+        if (err != 0) {
+            log_warning("could not listen on a socket of the service manager: %s",
+                        uv_strerror(err));
+            return -1;
+        }
+    }
+    return n;
+}
+
 bool listener_open_all(struct server *server)
 {
-    if (!open_bound(server) || !open_unix(server))
+    int n_passed = open_passed(server);
+    if (n_passed < 0 || (n_passed == 0 && (!open_bound(server) || !open_unix(server))))
         return false;
     if (server->n_listeners == 0) {
         log_warning("nothing to listen on: 'bind' and 'unixsocket' are both empty");
@@ -423,7 +506,7 @@ void listener_close_all(struct server *server)
             continue;
         uv_close((uv_handle_t *)&listener->poll, NULL); /* stops, too */
         close(listener->fd);
-        if (listener->is_unix)
+        if (listener->is_unix && !listener->is_passed)
             unlink(listener->name);
     }
     if (server->spare_fd >= 0)

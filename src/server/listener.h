@@ -20,6 +20,7 @@ struct listener {
     uv_poll_t poll;
     int fd;
     bool is_unix;
+    bool is_passed;               /* by the service manager, to whom its file belongs */
     char name[LISTENER_NAME_MAX]; /* "127.0.0.1:6379", a path */
 };
 

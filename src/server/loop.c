@@ -149,6 +149,7 @@ static void on_call(uv_async_t *async)
 static void on_visits(uv_timer_t *timer)
 {
     struct loop *loop = timer->data;
+    atomic_fetch_add_explicit(&loop->n_beats, 1, memory_order_relaxed);
     loop_update_clock(loop);
     loop_lock(loop, LOOP_SHARED);
     loop_note_config(loop);
@@ -244,6 +245,13 @@ static void close_handle(uv_handle_t *handle)
         uv_close(handle, NULL);
 }
 
+/* What other threads work on comes back through `call`. */
+static void end_if_done(struct loop *loop)
+{
+    if (loop->is_ending && loop->n_apart == 0)
+        close_handle((uv_handle_t *)&loop->call);
+}
+
 void loop_end(struct loop *loop)
 {
     for (struct link *l = loop->conns.next; l != &loop->conns; l = l->next)
@@ -251,7 +259,19 @@ void loop_end(struct loop *loop)
     close_handle((uv_handle_t *)&loop->idle);
     close_handle((uv_handle_t *)&loop->prepare);
     close_handle((uv_handle_t *)&loop->visits);
-    close_handle((uv_handle_t *)&loop->call);
+    loop->is_ending = true;
+    end_if_done(loop);
+}
+
+void loop_leave_work(struct loop *loop)
+{
+    loop->n_apart++;
+}
+
+void loop_take_work(struct loop *loop)
+{
+    loop->n_apart--;
+    end_if_done(loop);
 }
 
 void loop_clear(struct loop *loop)

@@ -75,6 +75,12 @@ struct loop {
     uv_prepare_t prepare; /* before the loop waits */
     uv_async_t call;      /* another thread has left a note, or called a connection */
     uv_timer_t visits;    /* of connections */
+    /* How often that timer ran, for the watchdog, and what it saw last (main thread). */
+    _Atomic uint64_t n_beats;
+    uint64_t n_beats_seen;
+
+    size_t n_apart; /* jobs that the pool works on */
+    bool is_ending;
 
     uv_mutex_t notes_mutex;
     struct loop_note *first_note, **notes_end;
@@ -130,6 +136,11 @@ void loop_unlock(struct loop *loop);
 /* Has the loop run a note on its own thread, with no lock held, soon. Any thread may call
  * it. The note is the receiver's from now on, and has to stay until it is run. */
 void loop_post(struct loop *loop, struct loop_note *note);
+
+/* Another thread is going to post a note, or that has come: the loop does not end in
+ * between. By the loop's own thread. */
+void loop_leave_work(struct loop *loop);
+void loop_take_work(struct loop *loop);
 
 /* Gives the connection a turn in the next iteration. Of another loop's under the lock,
  * exclusively. */

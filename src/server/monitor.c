@@ -44,10 +44,12 @@ static void append_line(struct yn_buf *out, const struct conn *conn,
     const struct loop *loop = call->host->loop;
     int64_t now_us = ((int64_t)loop->mono_ns + loop->wall_less_mono_ns) / 1000;
     char head[CONN_ADDRESS_MAX + 96];
-    int n = snprintf(head, sizeof head, "+%" PRId64 ".%06" PRId64 " [%zu %s%s] ",
+    size_t shown = strlen(conn->address);
+    if (conn->is_unix && shown >= 2)
+        shown -= 2; /* the ":0" behind the path */
+    int n = snprintf(head, sizeof head, "+%" PRId64 ".%06" PRId64 " [%zu %s%.*s] ",
                      now_us / 1000000, now_us % 1000000, conn->db,
-                     conn->is_unix ? "unix:" : "",
-                     conn->is_unix ? loop->server->config.unixsocket : conn->address);
+                     conn->is_unix ? "unix:" : "", (int)shown, conn->address);
     size_t len = (size_t)n < sizeof head ? (size_t)n : sizeof head - 1;
     yn_buf_append(out, head, len);
 

@@ -37,9 +37,10 @@ struct rwlock {
     size_t n_slots;
     struct rwlock_slot *slots;
     uint64_t spin_ns; /* 0 where only one thread can run at a time */
-    char padding_between[RWLOCK_LINE_BYTES];
-    _Atomic uint64_t n_exclusive; /* both written by who holds the lock */
+    /* Both are written by who holds the lock, and so has this line already. */
+    _Atomic uint64_t n_exclusive;
     _Atomic uint64_t n_exclusive_waited;
+    char padding_between[RWLOCK_LINE_BYTES];
     uv_sem_t drained;  /* the writer sleeps here until readers are gone */
     uv_mutex_t guard;  /* of the queue; held for moments only */
     struct link queue; /* those who sleep, who came first is first */
@@ -62,6 +63,12 @@ void rwlock_clear(struct rwlock *lock);
 /* slot: the calling thread's own. */
 void rwlock_lock_shared(struct rwlock *lock, size_t slot);
 void rwlock_unlock_shared(struct rwlock *lock, size_t slot);
+/* Whether somebody waits. Who reads may ask between two of many things that it does, and
+ * give the lock back for a moment: all others wait behind a writer who waits for it. */
+static inline bool rwlock_is_wanted(const struct rwlock *lock)
+{
+    return atomic_load_explicit(&lock->word, memory_order_relaxed) != 0;
+}
 
 void rwlock_lock_exclusive(struct rwlock *lock);
 void rwlock_unlock_exclusive(struct rwlock *lock);

@@ -231,6 +231,26 @@ static void trim(struct server *server)
     blob_trim(false);
 }
 
+/* Tells the service manager that the server is alive, if it waits for that, when each
+ * loop has run since the last time. One that hangs keeps it from being told; one that
+ * waits for the lock for ever does, too, and so does this one. */
+static void sign(struct server *server)
+{
+    if (server->systemd.watchdog_ns == 0)
+        return;
+    for (size_t i = 0; i < server->n_loops; i++) {
+        struct loop *loop = &server->loops[i];
+        if (atomic_load_explicit(&loop->n_beats, memory_order_relaxed) ==
+            loop->n_beats_seen)
+            return;
+    }
+    for (size_t i = 0; i < server->n_loops; i++) {
+        struct loop *loop = &server->loops[i];
+        loop->n_beats_seen = atomic_load_explicit(&loop->n_beats, memory_order_relaxed);
+    }
+    systemd_sign(&server->systemd, server->loops[0].mono_ns);
+}
+
 static void on_cron(uv_timer_t *timer)
 {
     struct server *server = timer->data;
@@ -245,6 +265,7 @@ static void on_cron(uv_timer_t *timer)
     sample_rates(server);
     loop_unlock(loop);
     trim(server);
+    sign(server);
 }
 
 static void set_cron(struct server *server)
@@ -384,6 +405,7 @@ static void begin_stop(struct server *server)
     if (server->stop_began_ns != 0)
         return;
     server->stop_began_ns = loop_update_mono(&server->loops[0]);
+    systemd_tell(&server->systemd, "STOPPING=1\nSTATUS=Finishing replies");
     listener_close_all(server);
     tell_loops(server, on_finish);
     uv_timer_start(&server->stop_timer, on_stop_timer, 10, 20);
@@ -503,7 +525,9 @@ bool server_init(struct server *server, struct config *config)
     list_init(&server->monitors);
     slowlog_init(&server->slowlog);
     if (!fill_random(server) || !cmd_register_data() || !register_own() ||
-        !databases_create(server) || !create_loops(server)) {
+        !databases_create(server) ||
+        !pool_init(&server->pool, (size_t)server->config.worker_threads) ||
+        !create_loops(server)) {
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
@@ -525,6 +549,8 @@ bool server_init(struct server *server, struct config *config)
         server_run(server);
         return false;
     }
+    systemd_init(&server->systemd, (enum systemd_supervised)server->config.supervised);
+    systemd_tell(&server->systemd, "READY=1\nSTATUS=Serving clients");
     return true;
 }
 
@@ -545,6 +571,7 @@ void server_clear(struct server *server)
 {
     if (server->has_pidfile)
         unlink(server->config.pidfile);
+    systemd_clear(&server->systemd);
     acl_log_clear(&server->acl_log);
     acl_clear(&server->acl);
     pubsub_clear(&server->pubsub);
@@ -555,6 +582,7 @@ void server_clear(struct server *server)
     for (size_t i = 0; i < server->n_loops; i++)
         loop_clear(&server->loops[i]);
     free(server->loops);
+    pool_clear(&server->pool);
     databases_clear(server);
     rwlock_clear(&server->lock);
     uv_mutex_destroy(&server->notes_mutex);

@@ -26,10 +26,12 @@
 #include "server/listener.h"
 #include "server/loop.h"
 #include "server/pause.h"
+#include "server/pool.h"
 #include "server/pubsub.h"
 #include "server/reaper.h"
 #include "server/rwlock.h"
 #include "server/slowlog.h"
+#include "server/systemd.h"
 #include "server/tracking.h"
 #include "server/watch.h"
 
@@ -56,6 +58,7 @@ struct server {
     struct keyspace **databases;
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
+    struct pool pool;
     struct acl acl;
     struct acl_log acl_log;
     struct pubsub pubsub;
@@ -87,6 +90,7 @@ struct server {
     size_t maxclients; /* as the limit on open files allows */
     int64_t maxclients_asked;
     bool has_pidfile;
+    struct systemd systemd;
     int64_t started_ms;
     uint64_t started_mono_ns;
     uint64_t fd_warned_ns; /* when the lack of descriptors was logged last */

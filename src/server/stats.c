@@ -74,7 +74,8 @@ void stats_clear(struct stats *stats)
 #define STATS_SHOWN_MAP(X)                                                          \
     X(connections) X(rejected_connections) X(reads) X(writes) X(bytes_in) X(bytes_out) \
     X(query_limit_kills) X(output_limit_kills) X(searches) X(search_leaves)          \
-    X(search_tested) X(search_hits)
+    X(search_tested) X(search_hits) X(jobs_apart) X(jobs_given_up)                   \
+    X(jobs_timed_out) X(jobs_run_again)
 /* The others that are plain numbers. */
 #define STATS_LOCKED_MAP(X)                                                     \
     X(commands) X(keyspace_hits) X(keyspace_misses) X(changes) X(errors)        \

@@ -39,6 +39,8 @@ struct stats {
     _Atomic uint64_t query_limit_kills, output_limit_kills; /* connections */
     /* yn_search_work */
     _Atomic uint64_t searches, search_leaves, search_tested, search_hits;
+    _Atomic uint64_t jobs_apart, jobs_given_up, jobs_timed_out,
+        jobs_run_again; /* jobs.h */
     uint64_t commands;
     uint64_t keyspace_hits, keyspace_misses;
     uint64_t changes; /* of keys */

@@ -287,7 +287,10 @@ static void check_copies(struct rng *rng, const struct yn_zset *set,
         wrong = yn_zset_check(both);
         if (wrong != NULL)
             MODEL_FAIL("combined: %s", wrong);
-        size_t n_common = yn_zset_count_common(sources, 3, 0), n_set = yn_zset_count(set);
+        size_t n_common, n_set = yn_zset_count(set);
+        how.kind = YN_INTERSECTION;
+        if (yn_zset_count_common(&how, 0, NULL, &n_common) != YN_OK)
+            MODEL_FAIL("count of common members");
         size_t expected = k == YN_UNION          ? wanted + n_set - n_common
                           : k == YN_INTERSECTION ? n_common
                                                  : n_set - n_common;

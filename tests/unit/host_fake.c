@@ -55,6 +55,11 @@ struct fake {
     void *between_ctx;
     size_t n_steps;
     struct cmd_block block;
+
+    bool is_apart; /* how work is done */
+    size_t stops_at, n_questions, n_runs;
+    void (*around)(struct fake *fake, void *ctx); /* before and after work apart */
+    void *around_ctx;
 };
 
 /* ---- set-up ---- */
@@ -139,6 +144,15 @@ void fake_set_jobs(struct fake *fake, size_t budget, bool holds,
     fake->between_ctx = ctx;
 }
 
+void fake_set_work(struct fake *fake, bool is_apart, size_t stops_at,
+                   void (*between)(struct fake *fake, void *ctx), void *ctx)
+{
+    fake->is_apart = is_apart;
+    fake->stops_at = stops_at;
+    fake->around = between;
+    fake->around_ctx = ctx;
+}
+
 void fake_fail_allocations(struct fake *fake, size_t n)
 {
     fake->host.n_allocations_left = n;
@@ -172,18 +186,20 @@ struct host *fake_host(struct fake *fake)
 /* ---- running ---- */
 
 /* The hook may run commands of its own; the reply under way is put aside meanwhile. */
-static void call_hook(struct fake *fake)
+static void call_hook(struct fake *fake, void (*hook)(struct fake *fake, void *ctx),
+                      void *ctx)
 {
     struct host *h = &fake->host;
     struct fake saved = *fake;
-    if (fake->between == NULL)
+    if (hook == NULL)
         return;
     fake_set_jobs(fake, SIZE_MAX, false, NULL, NULL);
+    fake_set_work(fake, false, 0, NULL, NULL);
     fake->arena = cmd_arena_new();
     assert(fake->arena != NULL);
     yn_buf_init(&h->reply);
     yn_buf_init(&h->events);
-    saved.between(fake, saved.between_ctx);
+    hook(fake, ctx);
     yn_buf_clear(&h->reply);
     yn_buf_clear(&h->events);
     cmd_arena_free(fake->arena);
@@ -191,7 +207,10 @@ static void call_hook(struct fake *fake)
     h->events = saved.host.events;
     fake->arena = saved.arena;
     fake_set_jobs(fake, saved.budget, saved.holds, saved.between, saved.between_ctx);
+    fake_set_work(fake, saved.is_apart, saved.stops_at, saved.around, saved.around_ctx);
     fake->n_steps = saved.n_steps;
+    fake->n_questions = saved.n_questions;
+    fake->n_runs = saved.n_runs;
 }
 
 /* Holds the job and throws away what it must not need any more. */
@@ -207,9 +226,8 @@ static bool hold(struct fake *fake, struct cmd_job *job)
     return is_held;
 }
 
-static void run_job(struct fake *fake, struct cmd_job *job)
+static void run_job(struct fake *fake, struct cmd_job *job, bool is_held)
 {
-    bool is_held = false;
     size_t budget = fake->budget;
     for (;;) {
         fake->n_steps++;
@@ -221,9 +239,53 @@ static void run_job(struct fake *fake, struct cmd_job *job)
                 budget = SIZE_MAX;
         }
         if (is_held || !fake->holds)
-            call_hook(fake);
+            call_hook(fake, fake->between, fake->between_ctx);
     }
     job->free(job);
+}
+
+static bool is_stop_wanted(void *ctx)
+{
+    struct fake *fake = ctx;
+    fake->n_questions++;
+    return fake->stops_at != 0 && fake->n_questions >= fake->stops_at;
+}
+
+/* Does the work of the call's job apart. Returns false when the command has to be run
+ * again. */
+static bool work_apart(struct fake *fake, struct cmd_call *call)
+{
+    const struct yn_stop stop = {is_stop_wanted, fake};
+    if (!hold(fake, call->job)) {
+        cmd_job_begin(call, &stop, FAKE_STOPPED);
+        return true;
+    }
+    call_hook(fake, fake->around, fake->around_ctx);
+    enum yn_status status = call->job->work(call->job, &stop);
+    call_hook(fake, fake->around, fake->around_ctx);
+    return cmd_job_begin_worked(call, status, FAKE_STOPPED);
+}
+
+/* Runs the command; its job is left to be stepped. Returns whether that is held. */
+static bool run_command(struct fake *fake, struct cmd_call *call)
+{
+    const struct yn_stop stop = {is_stop_wanted, fake};
+    struct cmd_call again = *call;
+    fake->n_runs++;
+    cmd_run(call);
+    if (call->job == NULL || call->job->work == NULL)
+        return false;
+    if (fake->is_apart) {
+        if (work_apart(fake, call))
+            return call->job != NULL;
+        *call = again;
+        fake->n_runs++;
+        cmd_run(call);
+        if (call->job == NULL)
+            return false;
+    }
+    cmd_job_begin(call, &stop, FAKE_STOPPED);
+    return false;
 }
 
 struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
@@ -233,11 +295,11 @@ struct yn_bytes fake_run_words(struct fake *fake, size_t argc,
     struct cmd_call call = {.host = h, .arena = fake->arena, .argc = argc, .argv = argv};
     yn_buf_reset(&h->reply, 1 << 20);
     yn_buf_reset(&h->events, 1 << 16);
-    fake->n_steps = 0;
-    cmd_run(&call);
+    fake->n_steps = fake->n_questions = fake->n_runs = 0;
+    bool is_held = run_command(fake, &call);
     fake->block = call.block;
     if (call.job != NULL)
-        run_job(fake, call.job);
+        run_job(fake, call.job, is_held);
     cmd_arena_reset(fake->arena);
     assert(!h->reply.failed);
     return (struct yn_bytes){h->reply.data, h->reply.len};
@@ -264,6 +326,16 @@ const char *fake_run(struct fake *fake, const char *line)
     fake_run_words(fake, argc, argv);
     yn_buf_append(&fake->host.reply, "", 1);
     return fake->host.reply.data;
+}
+
+size_t fake_work_questions(const struct fake *fake)
+{
+    return fake->n_questions;
+}
+
+size_t fake_runs(const struct fake *fake)
+{
+    return fake->n_runs;
 }
 
 size_t fake_job_steps(const struct fake *fake)
@@ -392,6 +464,12 @@ bool host_reply_nests_pairs(struct host *h)
     return h->resp == 3;
 }
 
+uint64_t host_long_ns(struct host *h)
+{
+    struct fake *fake = (struct fake *)h;
+    return fake->is_apart ? 0 : UINT64_MAX;
+}
+
 void host_count_search(struct host *h, const struct yn_search *search)
 {
     (void)h;
@@ -458,6 +536,13 @@ struct host_value host_key_read(struct host *h, struct yn_bytes name)
 {
     host_key_touch(h, name);
     return host_key_peek(h, name);
+}
+
+bool host_key_holds(struct host *h, struct yn_bytes name, const struct yn_zset *set)
+{
+    struct host_value value = host_key_peek(h, name);
+    return set == NULL ? value.type == HOST_NONE
+                       : value.type == HOST_ZSET && value.zset == set;
 }
 
 struct host_value host_key_inspect(struct host *h, struct yn_bytes name)
@@ -623,24 +708,13 @@ bool host_key_random(struct host *h, struct yn_bytes *out_key)
     return false;
 }
 
-bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to)
+bool host_key_copy(struct host *h, struct yn_bytes from, size_t to_db, struct yn_bytes to,
+                   struct yn_zset *set)
 {
     struct fake_key *key = find_key(h, from);
     size_t own_db = h->db;
     if (key == NULL || h->fails_puts)
         return false;
-    struct yn_zset *set = NULL;
-    if (key->type == HOST_ZSET) {
-        char *data;
-        size_t len;
-        if (yn_view_encode(yn_zset_view(key->zset), &data, &len) != YN_OK)
-            return false;
-        enum yn_status status =
-            yn_zset_decode(&h->options, (struct yn_bytes){data, len}, &set);
-        free(data);
-        if (status != YN_OK)
-            return false;
-    }
     host_db_use(h, to_db);
     struct fake_key *copy = slot_for(h, to);
     host_db_use(h, own_db);

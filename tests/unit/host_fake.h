@@ -25,6 +25,16 @@ void fake_set_resp(struct fake *fake, int resp);
  * `holds` the job is held after its first step. Unlimited, NULL and false at first. */
 void fake_set_jobs(struct fake *fake, size_t budget, bool holds,
                    void (*between)(struct fake *fake, void *ctx), void *ctx);
+/* How the work of jobs is done: at once; or apart, in a job that is held, with `between`
+ * called before the work and after it; where `stops_at` is not 0, the work is told to
+ * stop at that question, and all after it. At once, and never, at first. */
+void fake_set_work(struct fake *fake, bool is_apart, size_t stops_at,
+                   void (*between)(struct fake *fake, void *ctx), void *ctx);
+/* How often the work of the last command's job has asked whether to stop, and how often
+ * the command was run. */
+size_t fake_work_questions(const struct fake *fake);
+size_t fake_runs(const struct fake *fake);
+#define FAKE_STOPPED "STOPPED by the test"
 /* Makes the n-th allocation from now on fail, and all after it, in sets that the host
  * hands out (its allocator); 0: never. */
 void fake_fail_allocations(struct fake *fake, size_t n);

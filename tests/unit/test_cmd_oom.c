@@ -270,6 +270,22 @@ static void test_jobs_held(void **state)
     sweep(f, "ZPOPMIN k 200");
 }
 
+/* The same when the long part of it is done apart. */
+static void test_work_apart(void **state)
+{
+    struct fake *f = *state;
+    fake_set_work(f, true, 0, NULL, NULL);
+    assert_true(sweep(f, "GEOSEARCH k FROMLONLAT 20 20 BYRADIUS 5000 km ASC") > 0);
+    assert_true(sweep(f, "GEOSEARCHSTORE d k FROMLONLAT 20 20 BYRADIUS 5000 km") > 0);
+    assert_true(sweep(f, "ZUNION 2 k k") > 0);
+    assert_true(sweep(f, "ZINTERSTORE d 2 k k") > 0);
+    assert_true(sweep(f, "ZDIFFSTORE d 2 k none") > 0);
+    assert_true(sweep(f, "ZINTERCARD 2 k k") > 0);
+    assert_true(sweep(f, "ZRANGESTORE d k 5 200") > 0);
+    assert_true(sweep(f, "COPY k d REPLACE") > 0);
+    fake_set_work(f, false, 0, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,7 +293,7 @@ int main(void)
         check_test(test_combinations), check_test(test_removals),
         check_test(test_searches),     check_test(test_others),
         check_test(test_error_texts),  check_test(test_jobs_held),
-        check_test(test_restore),
+        check_test(test_restore),      check_test(test_work_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

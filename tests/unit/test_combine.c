@@ -166,10 +166,20 @@ static double draw_weight(void)
     return weights[draw(sizeof weights / sizeof weights[0])];
 }
 
-static void combines(const struct yn_combination *how)
+/* A stop that is wanted at the n-th question; 0: never. */
+struct countdown {
+    size_t n_asked, stops_at;
+};
+
+static bool is_time(void *ctx)
+{
+    struct countdown *countdown = ctx;
+    return ++countdown->n_asked == countdown->stops_at;
+}
+
+static void checks_result(const struct yn_combination *how)
 {
     struct yn_zset *result;
-    expect(how);
     assert_int_equal(yn_zset_combine(how, NULL, &result), YN_OK);
     if (!how->is_for_cursors) {
         const char *wrong = yn_zset_check(result);
@@ -181,9 +191,42 @@ static void combines(const struct yn_combination *how)
     if (how->kind != YN_INTERSECTION)
         return;
     size_t limit = 1 + draw(expected.n + 2);
-    assert_int_equal(yn_zset_count_common(how->sources, how->n_sources, 0), expected.n);
-    assert_int_equal(yn_zset_count_common(how->sources, how->n_sources, limit),
-                     limit < expected.n ? limit : expected.n);
+    size_t n;
+    assert_int_equal(yn_zset_count_common(how, 0, NULL, &n), YN_OK);
+    assert_int_equal(n, expected.n);
+    assert_int_equal(yn_zset_count_common(how, limit, NULL, &n), YN_OK);
+    assert_int_equal(n, limit < expected.n ? limit : expected.n);
+}
+
+/* The same over frozen views, after the sets have been emptied if `is_emptied`. */
+static void checks_views(const struct yn_combination *how, bool is_emptied)
+{
+    struct yn_view *views[SOURCES_MAX] = {NULL};
+    struct yn_combination frozen = *how;
+    frozen.views = (const struct yn_view *const *)views;
+    for (size_t s = 0; s < how->n_sources; s++) {
+        struct yn_zset *set = (struct yn_zset *)(uintptr_t)how->sources[s].set;
+        if (set != NULL)
+            assert_int_equal(yn_zset_freeze(set, &views[s]), YN_OK);
+    }
+    for (size_t s = 0; is_emptied && s < how->n_sources; s++) {
+        struct yn_zset *set = (struct yn_zset *)(uintptr_t)how->sources[s].set;
+        if (set != NULL)
+            assert_int_equal(yn_zset_remove_range(set, 0, SIZE_MAX, NULL), YN_OK);
+    }
+    checks_result(&frozen);
+    for (size_t s = 0; s < how->n_sources; s++)
+        yn_view_free(views[s]);
+}
+
+static void combines(const struct yn_combination *how)
+{
+    struct yn_combine_cost cost = yn_combination_cost(how);
+    expect(how);
+    checks_result(how);
+    checks_views(how, false);
+    assert_true(cost.live_ns < UINT64_C(1000000000));
+    assert_true(cost.frozen_ns < UINT64_C(1000000000));
 }
 
 static void as_plain_arrays(void **state)
@@ -218,6 +261,11 @@ static void as_plain_arrays(void **state)
                                              .is_for_cursors = draw(3) == 0};
                 combines(&how);
             }
+        struct yn_combination last = {.kind = (enum yn_combine_kind)(round % 3),
+                                      .sources = sources,
+                                      .n_sources = n};
+        expect(&last);
+        checks_views(&last, true);
         for (size_t s = 0; s < n; s++) {
             bool is_freed = false;
             for (size_t t = 0; t < s; t++)
@@ -345,6 +393,58 @@ static void survives_allocation_failure(void **state)
     yn_zset_free(sets[1]);
 }
 
+/* Whenever it is stopped there is no result, and no memory lost. */
+static void stops_at_every_question(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 12; turn++) {
+        int kind = turn % 3;
+        struct yn_zset *sets[] = {
+            make(&plains[0], IDS, 9000, turn < 6 ? FRACTIONS : ONE),
+            make(&plains[1], IDS, 8000, turn < 6 ? FRACTIONS : ONE)};
+        struct yn_view *views[2];
+        struct yn_source sources[] = {{sets[turn & 1], 1}, {sets[!(turn & 1)], 2}};
+        if (turn & 1) {
+            plains[2] = plains[0];
+            plains[0] = plains[1];
+            plains[1] = plains[2];
+        }
+        for (size_t s = 0; s < 2; s++)
+            assert_int_equal(
+                yn_zset_freeze((struct yn_zset *)(uintptr_t)sources[s].set, &views[s]),
+                YN_OK);
+        struct yn_combination how = {
+            .kind = (enum yn_combine_kind)kind,
+            .sources = sources,
+            .n_sources = 2,
+            .views = turn / 3 & 1 ? (const struct yn_view *const *)views : NULL};
+        enum yn_status status = YN_ESTOPPED;
+        size_t stops_at = 0;
+        expect(&how);
+        while (status != YN_OK) {
+            struct countdown countdown = {.stops_at = ++stops_at};
+            struct yn_stop stop = {is_time, &countdown};
+            struct failing failing = {.left = SIZE_MAX};
+            struct yn_allocator hook = {failing_alloc, failing_free, &failing};
+            struct yn_options options = {
+                .allocator = &hook, .hash_seed = 42, .stop = &stop};
+            struct yn_zset *result = NULL;
+            status = yn_zset_combine(&how, &options, &result);
+            assert_int_equal(status, countdown.n_asked < stops_at ? YN_OK : YN_ESTOPPED);
+            if (status == YN_OK) {
+                assert_expected(result);
+                yn_zset_free(result);
+            }
+            assert_int_equal(failing.bytes, 0);
+        }
+        assert_true(stops_at > 3);
+        for (size_t s = 0; s < 2; s++) {
+            yn_view_free(views[s]);
+            yn_zset_free(sets[s]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +452,7 @@ int main(void)
         cmocka_unit_test(no_source_is_an_empty_one),
         cmocka_unit_test(a_hundred_thousand_of_one_score),
         cmocka_unit_test(survives_allocation_failure),
+        cmocka_unit_test(stops_at_every_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

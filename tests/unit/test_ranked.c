@@ -104,6 +104,7 @@ static void measured_order_is_exact(void **state)
 {
     (void)state;
     struct yn_mem mem = heap();
+    struct yn_stopper stopper = {.stop = NULL};
     size_t n_ties = 0, n_beyond = 0;
     for (size_t round = 0; round < model_rounds(1000); round++) {
         struct yn_shape shape = {
@@ -118,8 +119,8 @@ static void measured_order_is_exact(void **state)
         /* also few, which are sorted otherwise */
         size_t n = round % 3 == 0 ? 1 + rng_below(&rng, 48) : N;
         qsort(right, n, sizeof right[0], compare);
-        assert_int_equal(yn_ranked_sort(ranked, n, is_desc, shape.center, mem.hook),
-                         YN_OK);
+        assert_int_equal(
+            yn_ranked_sort(ranked, n, is_desc, shape.center, mem.hook, &stopper), YN_OK);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(ranked[i].i, right[i].i);
             assert_ptr_equal(ranked[i].leaf, right[i].leaf);

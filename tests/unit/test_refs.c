@@ -71,7 +71,7 @@ static void sorts_as_qsort_does(void **state)
                     qsort(refs + n / 2, n - n / 2, sizeof *refs, compare);
                 memcpy(wanted, refs, sizeof refs);
                 qsort(wanted, n, sizeof *wanted, compare);
-                assert_int_equal(yn_refs_sort(&mem, refs, n), YN_OK);
+                assert_int_equal(yn_refs_sort(&mem, refs, n, NULL), YN_OK);
                 for (size_t i = 0; i < n; i++) {
                     assert_ptr_equal(refs[i].entry, wanted[i].entry);
                     assert_memory_equal(&refs[i].score, &wanted[i].score, sizeof(double));
@@ -102,7 +102,7 @@ static void sorts_members_that_begin_alike(void **state)
         }
         memcpy(wanted, refs, sizeof refs);
         qsort(wanted, n, sizeof *wanted, compare);
-        assert_int_equal(yn_refs_sort(&mem, refs, n), YN_OK);
+        assert_int_equal(yn_refs_sort(&mem, refs, n, NULL), YN_OK);
         for (size_t i = 0; i < n; i++) {
             struct yn_bytes is = yn_ref_member(refs[i].entry);
             assert_int_equal(yn_bytes_compare(is, yn_ref_member(wanted[i].entry)), 0);

@@ -190,6 +190,32 @@ static void run_writes_without_end(void *arg)
         write_once(actor->stage);
 }
 
+static void run_one_write(void *arg)
+{
+    write_once(((struct actor *)arg)->stage);
+}
+
+/* Who reads is told that a writer waits, and lets it in. */
+static void test_is_wanted(void **state)
+{
+    (void)state;
+    struct stage *stage = stage_new(1);
+    struct actor writer;
+    rwlock_lock_shared(&stage->lock, 0);
+    assert_false(rwlock_is_wanted(&stage->lock));
+    start(&writer, stage, 0, run_one_write);
+    while (!rwlock_is_wanted(&stage->lock))
+        continue;
+    assert_int_equal(stage->n_written, 0);
+    rwlock_unlock_shared(&stage->lock, 0);
+    rwlock_lock_shared(&stage->lock, 0); /* behind the writer */
+    assert_int_equal(stage->n_written, 1);
+    rwlock_unlock_shared(&stage->lock, 0);
+    join(&writer, 1);
+    assert_false(rwlock_is_wanted(&stage->lock));
+    stage_free(stage);
+}
+
 static void run_reads_without_end(void *arg)
 {
     struct actor *actor = arg;
@@ -272,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_asleep),
         cmocka_unit_test(test_readers_are_together),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_is_wanted),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

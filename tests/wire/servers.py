@@ -50,6 +50,17 @@ def lasting_port():
     return free_port()
 
 
+def other_address():
+    """An address of this machine that is no loopback one, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        address = sock.getsockname()[0]
+    return None if address.startswith("127.") or address == "0.0.0.0" else address
+
+
 class Server:
     """A running server. Attributes: port, path (of the unix socket), pid, log_text()."""
 
@@ -149,6 +160,9 @@ class Server:
 
 
 class YonderServer(Server):
+    """Takes more options from the environment variable YN_SERVER_OPTIONS: so all tests can
+    be run with "--offload-threshold 0", say."""
+
     name = "yonder-server"
 
     def _command(self, options):
@@ -158,7 +172,8 @@ class YonderServer(Server):
                 f"{path} is missing: build first, or set YONDER_BIN_DIR"
             )
         port = str(self.port or 0)
-        return [str(path), "--port", port, "--unixsocket", self.path, *options]
+        more = os.environ.get("YN_SERVER_OPTIONS", "").split()
+        return [str(path), "--port", port, "--unixsocket", self.path, *more, *options]
 
     def _is_ready(self):
         match = READY.search(self.log_text())

@@ -198,19 +198,8 @@ def test_a_refused_config_set_changes_nothing(client):
     assert client.command("CONFIG", "GET", "maxclients") == before
 
 
-def other_address():
-    """An address of this machine that is no loopback one, or None."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        address = sock.getsockname()[0]
-    return None if address.startswith("127.") or address == "0.0.0.0" else address
-
-
 def test_protected_mode(start):
-    address = other_address()
+    address = servers.other_address()
     if address is None:
         pytest.skip("this machine has only loopback addresses")
     server = start.subject("--bind", "0.0.0.0")
