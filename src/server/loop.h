@@ -151,8 +151,8 @@ void loop_wake(struct loop *loop, struct conn *conn);
 void loop_wake_pushed(struct loop *loop, struct conn *conn);
 
 /* Tells those who track by prefixes which keys have changed, before anybody else hears of
- * it: at the end of what is done under the lock. Returns whether there was anything to tell;
- * where the lock is held shared there is not. */
+ * it: at the end of what is done under the lock. Returns whether there was anything to
+ * tell; where the lock is held shared there is not. */
 bool loop_broadcast(struct loop *loop);
 
 /* Reads the clocks. */
