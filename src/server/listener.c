@@ -455,7 +455,8 @@ static void format_unix(const struct sockaddr_un *address, socklen_t len, char *
         snprintf(out, size, "%.*s", (int)n, address->sun_path);
 }
 
-static int add_passed(struct server *server, int fd)
+/* Those that are named "tls" in the unit are for TLS. */
+static int add_passed(struct server *server, int fd, bool is_tls)
 {
     char name[LISTENER_NAME_MAX];
     struct sockaddr_storage bound;
@@ -468,11 +469,12 @@ static int add_passed(struct server *server, int fd)
         format_unix((const struct sockaddr_un *)&bound, len, name, sizeof name);
     else
         format_address(&bound, name, sizeof name);
-    int err = add(server, fd, is_unix ? KIND_UNIX : KIND_TCP, name);
+    enum kind kind = is_unix ? KIND_UNIX : is_tls ? KIND_TLS : KIND_TCP;
+    int err = add(server, fd, kind, name);
     if (err != 0)
         return err;
     server->listeners[server->n_listeners - 1].is_passed = true;
-    if (!is_unix && server->tcp_port == 0)
+    if (kind == KIND_TCP && server->tcp_port == 0)
         server->tcp_port = port_of(&bound);
     return 0;
 }
@@ -484,7 +486,7 @@ static int open_passed(struct server *server)
     int fds[LISTENER_MAX];
     int n = systemd_sockets(fds, LISTENER_MAX);
     for (int i = 0; i < n; i++) {
-        int err = add_passed(server, fds[i]);
+        int err = add_passed(server, fds[i], systemd_socket_is((size_t)i, "tls"));
         if (err != 0) {
             log_warning("could not listen on a socket of the service manager: %s",
                         uv_strerror(err));

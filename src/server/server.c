@@ -517,7 +517,10 @@ static bool start_threads(struct server *server)
 static bool prepare_tls(struct server *server)
 {
     char error[TLS_ERROR_MAX];
-    if (server->config.tls_port == 0)
+    bool is_wanted = server->config.tls_port > 0;
+    for (size_t i = 0; i < LISTENER_MAX; i++)
+        is_wanted |= systemd_socket_is(i, "tls");
+    if (!is_wanted)
         return true;
     server->tls = tls_context_new(&server->config, error);
     if (server->tls == NULL)

@@ -7,12 +7,15 @@ import select
 import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
 import time
 
 import pytest
+
+import certificates
 
 from resp import Connection
 from servers import ROOT, YonderServer, binary, other_address
@@ -337,6 +340,25 @@ def test_sockets_of_another_process_are_left_alone(launch):
         client.command("PING")
 
 
+def test_sockets_named_tls_are_for_tls(launch, tmp_path):
+    authority = certificates.Authority(tmp_path)
+    cert, key = authority.issue("server")
+    passed = [listening(), listening(), listening()]
+    options = ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"]
+    server = launch(*options, passed=passed, env={"LISTEN_FDNAMES": "plain:tls:tlsx"})
+    context = ssl.create_default_context(cafile=str(authority.file))
+    for i, sock in enumerate(passed):
+        more = {"context": context} if i == 1 else {}
+        with Connection(sock.getsockname(), **more) as client:
+            assert client.command("PING") == b"PONG"
+            assert f"tcp_port:{passed[0].getsockname()[1]}\r\n".encode() in client.command(
+                "INFO", "server")
+    assert f"TLS connections on 127.0.0.1:{passed[1].getsockname()[1]}" in server.log_text()
+    # without a certificate there is no server
+    server = launch(passed=[passed[1]], env={"LISTEN_FDNAMES": "tls"}, wait=False)
+    assert server.process.wait(60) == 1
+
+
 def datagram():
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind(("127.0.0.1", 0))
@@ -362,9 +384,9 @@ def test_what_is_no_listening_socket_is_refused(launch, make, fault):
 
 
 def test_too_many_sockets_are_refused(launch):
-    server = launch(passed=[listening() for _ in range(34)], wait=False)
+    server = launch(passed=[listening() for _ in range(40)], wait=False)
     assert server.process.wait(60) == 1
-    assert "passes 34 sockets: 33 are the most" in server.log_text()
+    assert "passes 40 sockets: 33 are the most" in server.log_text()
 
 
 def test_protected_mode_holds_for_passed_sockets(launch):
