@@ -482,7 +482,10 @@ static void on_written(uv_write_t *req, int status)
     count_out(conn, conn->writing_left);
     give_back(conn, &conn->writing);
     set(&conn->shown.active_ns, loop_update_mono(conn->loop));
-    conn_turn(conn);
+    if (jobs_are_pending(conn)) /* in its turn among those that have one */
+        loop_wake(conn->loop, conn);
+    else
+        conn_turn(conn);
 }
 
 /* Hands the output to the kernel: what it takes at once is gone, the rest waits in
