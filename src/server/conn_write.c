@@ -149,7 +149,10 @@ static void on_written(uv_write_t *req, int status)
     count_out(conn, conn->writing_left);
     conn_give_back(conn, &conn->writing);
     conn_note(&conn->shown.active_ns, loop_update_mono(conn->loop));
-    conn_turn(conn);
+    if (jobs_are_pending(conn)) /* in its turn among those that have one */
+        loop_wake(conn->loop, conn);
+    else
+        conn_turn(conn);
 }
 
 /* Turns what is to be sent into records. Returns false when that has ended the
