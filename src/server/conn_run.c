@@ -120,7 +120,8 @@ static void begin_run(struct conn *conn, struct progress *progress)
     const struct server *server = loop->server;
     bool is_cut = progress->at < progress->end;
     loop_lock(loop, dispatch_lock_of(conn, &loop->batch, progress->at, &progress->end));
-    /* Looked at with the lock: both may be changed by others (CLIENT KILL ends tracking). */
+    /* Looked at with the lock: both may be changed by others (CLIENT KILL ends tracking).
+     */
     if (loop->locked == LOOP_SHARED &&
         (server->reads_are_noted || conn->tracking.tracker != NULL)) {
         loop_unlock(loop);
