@@ -27,7 +27,7 @@ class Result:
 def load(port, file, *options, key="k", **more):
     return Result(subprocess.run(
         [str(binary("yonder-cli")), "-p", str(port), "import", str(file), "--key", key, *options],
-        capture_output=True, timeout=120, **more))
+        capture_output=True, timeout=300, **more))
 
 
 @pytest.fixture
