@@ -22,6 +22,7 @@
 
 #define CLIENTS_DEFAULT 8
 #define SETTLE_S 20
+#define SECONDS_FOR_ALL 60 /* in which each line of commands.txt should have its turn */
 
 /* ---- before ------------------------------------------------------------- */
 
@@ -121,7 +122,7 @@ static void report(const struct stress *stress, const struct client *clients,
         (unsigned long long)n_commands, seconds, stress->values.n_clients,
         (unsigned long long)n_pushes, (unsigned long long)n_lost,
         (unsigned long long)stress->seed);
-    if (atomic_load(&stress->has_failed))
+    if (atomic_load(&stress->has_failed) || seconds < SECONDS_FOR_ALL)
         return;
     for (int s = 0; s < SECTION_SPECIAL; s++)
         for (size_t i = 0; i < stress->catalogue.n[s]; i++)
