@@ -530,6 +530,14 @@ void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spen
         note_slow(loop, &run, spent_ns);
 }
 
+const char *dispatch_long_refusal(const struct cmd_call *call, char *text)
+{
+    const char *refusal = late_refusal_of(call, text);
+    if (refusal != NULL)
+        stats_command_of(&call->host->loop->stats, call->spec)->rejected++;
+    return refusal;
+}
+
 void dispatch_long_again(struct conn *conn, const struct request_copy *request,
                          bool is_quiet, int n_apart)
 {
@@ -545,6 +553,8 @@ void dispatch_long_again(struct conn *conn, const struct request_copy *request,
 
 void dispatch_end_long(struct loop *loop)
 {
+    if (loop->locked != LOOP_EXCLUSIVE)
+        return;
     if (blocked_has_marked(&loop->server->blocked))
         blocking_serve(loop->server);
     loop_broadcast(loop);
