@@ -64,7 +64,7 @@ hostile: deps ## damaged byte streams against a server with AddressSanitizer (3 
 	@YONDER_BIN_DIR=build-asan /usr/bin/python3 tests/wire/hostile.py $(HOSTILE)
 
 linear: deps build ## are histories linearizable? (10 minutes)
-	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
+	@tests/linear/run.py --seconds 200 --threads 1 2 4 --keep-log build/linear.log $(LINEAR)
 
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage
