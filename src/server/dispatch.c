@@ -87,8 +87,6 @@ enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *bat
     bool is_alone = conn->loop->server->n_loops == 1;
     size_t end = first + 1;
     *out_end = batch->n;
-    if (conn->tracking.tracker != NULL) /* reads are entered in a table */
-        return LOOP_EXCLUSIVE;
     enum loop_lock how = lock_of_request(batch, first);
     for (; end < batch->n; end++) {
         enum loop_lock next = lock_of_request(batch, end);
@@ -559,10 +557,7 @@ void dispatch_end_long(struct loop *loop)
         return;
     if (blocked_has_marked(&loop->server->blocked))
         blocking_serve(loop->server);
-    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
-        loop->has_to_broadcast = false;
-        tracking_broadcast(&loop->server->tracking);
-    }
+    loop_broadcast(loop);
 }
 
 void dispatch_step_jobs(struct conn *conn)
