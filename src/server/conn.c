@@ -44,6 +44,11 @@
 /* Length of a loop's iteration from which on clients that send without end are
  * interrupted. */
 #define ITERATION_NS ((uint64_t)500 * 1000)
+/* The same, what is read at once, and the longest request, before a client has logged in:
+ * who that is is not known, and may hold a few KB. (An argument has at most 16 KB.) */
+#define PREAUTH_OUT_HIGH ((size_t)4 * 1024)
+#define PREAUTH_READ ((size_t)4 * 1024)
+#define PREAUTH_IN_MAX ((size_t)24 * 1024)
 /* A client whose command waits, for a key or for the pool, is read from up to here, to
  * see it hang up. */
 #define WAITING_IN_MAX ((size_t)1024 * 1024)
@@ -93,7 +98,8 @@ void conn_show(struct conn *conn)
     set_size(&f->queued,
              conn->io.stream.write_queue_size + conn->out.len + conn->jobs_bytes);
     set_size(&f->held,
-             conn->in.cap + conn->out.cap + conn->writing.cap + conn->jobs_bytes);
+             conn->in.cap + conn->out.cap + conn->writing.cap + conn->jobs_bytes +
+                 yn_request_memory(&conn->request));
     set_flag(&f->is_reading, conn->is_reading);
     set_flag(&f->is_writing, conn->is_writing);
     set_flag(&f->is_closing, conn->closes_when_flushed);
@@ -519,10 +525,16 @@ static void flush(struct conn *conn)
 
 /* ---- executing ---- */
 
+/* Whether as many answers wait as may. */
+static bool is_out_full(const struct conn *conn)
+{
+    return queued(conn) >= (conn->limits.authenticated ? OUT_HIGH : PREAUTH_OUT_HIGH);
+}
+
 static bool can_execute(const struct conn *conn)
 {
     return !jobs_are_pending(conn) && !conn->blocked.is_waiting && !conn->is_held &&
-           !conn->closes_when_flushed && conn_is_live(conn) && queued(conn) < OUT_HIGH &&
+           !conn->closes_when_flushed && conn_is_live(conn) && !is_out_full(conn) &&
            !conn->out.failed;
 }
 
@@ -766,11 +778,11 @@ static void settle(struct conn *conn)
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
     bool goes_on = has_job ? !conn->is_writing && !is_apart
-                           : conn->has_more && !waits && n < OUT_HIGH;
+                           : conn->has_more && !waits && !is_out_full(conn);
     if (goes_on)
         loop_wake(conn->loop, conn);
     bool can_take_more = waits || is_apart ? conn->in.len < WAITING_IN_MAX
-                                           : !has_job && !conn->has_more && n < OUT_HIGH;
+                                           : !has_job && !conn->has_more && !is_out_full(conn);
     set_reading(conn, can_take_more && !conn->has_ended && !conn->closes_when_flushed);
 }
 
@@ -825,6 +837,8 @@ static size_t read_room(const struct conn *conn)
 {
     size_t have = conn->in.len;
     size_t need = conn->request.need;
+    if (!conn->limits.authenticated)
+        return PREAUTH_READ;
     bool is_huge = need >= BLOB_LEN_MIN;
     /* behind a huge argument its words, at first in its block */
     if (have >= BLOB_LEN_MIN && have < conn->in.cap && need <= conn->in.cap)
@@ -857,7 +871,9 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
     struct conn *conn = handle->data;
     (void)hint;
     if (conn->in.len == 0 || conn->state != CONN_OPEN) {
-        *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
+        bool is_known = conn->limits.authenticated;
+        *buf = uv_buf_init(conn->loop->read_buf,
+                           is_known ? LOOP_READ_BYTES : PREAUTH_READ);
         return;
     }
     reuse_block(conn);
@@ -921,6 +937,8 @@ static void yield_if_long(struct conn *conn)
 static void check_query_limit(struct conn *conn)
 {
     size_t limit = conn->loop->config.query_max;
+    if (!conn->limits.authenticated && limit > PREAUTH_IN_MAX)
+        limit = PREAUTH_IN_MAX;
     if (conn->in.len > limit || conn->request.need > limit)
         kill_counted(conn, "its request passes client-query-buffer-limit",
                      &conn->loop->stats.query_limit_kills);
