@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 MIXED_OUT = --markdown build/mixed.md --json build/mixed.json
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear coverage bench bench-full plots profile ablation format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear hostile coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -60,6 +60,13 @@ stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes
 
 linear: deps build ## are histories linearizable? (10 minutes)
 	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
+
+hostile: deps ## 100,000 hostile byte streams on an ASan server (10 minutes)
+	@cmake --preset asan
+	@cmake --build build-asan -j $(JOBS) --target yonder-server
+	@ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	    YONDER_BIN_DIR=build-asan tests/hostile/run.py --streams 100000 --threads 4 --verbose \
+	    --keep build-asan/hostile $(HOSTILE)
 
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage

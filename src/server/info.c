@@ -143,7 +143,7 @@ static void add_clients(const struct server *s, const struct stats *c, struct yn
     line(out, "client_recent_max_input_buffer:%zu", max_in);
     line(out, "client_recent_max_output_buffer:%zu", max_out);
     line(out, "blocked_clients:%zu", s->blocked.n_clients + s->pause.n_held);
-    line(out, "tracking_clients:0");
+    line(out, "tracking_clients:%zu", s->tracking.n_trackers);
     line(out, "pubsub_clients:%zu", n_pubsub);
     line(out, "watching_clients:%zu", s->watches.n_clients);
     line(out, "clients_in_timeout_table:%zu", s->blocked.deadlines.n);

@@ -189,7 +189,8 @@ class Auditor:
 
     def _forget(self):
         self._remove_keys()
-        for words in (["SLOWLOG", "RESET"], ["ACL", "LOG", "RESET"], ["LATENCY", "RESET"]):
+        for words in (["SLOWLOG", "RESET"], ["ACL", "LOG", "RESET"], ["LATENCY", "RESET"],
+                      ["CONFIG", "RESETSTAT"]):
             assert not isinstance(self.conn.command(*words), resp.Error), words
 
     def _figures(self):
