@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "server/conn.h"
+#include "server/jobs.h"
 #include "server/server.h"
 
 /* How long messages wait for others while clients are busy: as long as it took to send
@@ -171,14 +172,24 @@ static void on_visits(uv_timer_t *timer)
 
 /* ---- life ---- */
 
+bool loop_broadcast(struct loop *loop)
+{
+    /* Reads have changed nothing; what is to be told then comes from an earlier turn (an
+     * expired key was removed, say), and can wait for on_prepare. */
+    if (!loop->has_to_broadcast || loop->locked != LOOP_EXCLUSIVE)
+        return false;
+    loop->has_to_broadcast = false;
+    tracking_broadcast(&loop->server->tracking);
+    return true;
+}
+
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct loop *loop = prepare->data;
     if (!loop->has_to_broadcast)
         return;
-    loop->has_to_broadcast = false;
     loop_lock(loop, LOOP_EXCLUSIVE);
-    tracking_broadcast(&loop->server->tracking);
+    loop_broadcast(loop);
     loop_unlock(loop);
 }
 
@@ -303,6 +314,40 @@ static void give_turns(struct link *conns)
     }
 }
 
+static void move_items(struct link *from, struct link *to)
+{
+    while (!list_is_empty(from)) {
+        struct link *item = from->next;
+        list_remove(item);
+        list_append(to, item);
+    }
+}
+
+/* The same for those that are ready, but of the connections whose reply is being emitted
+ * only the first: a chunk takes some hundredth of a millisecond to make and to send, and
+ * a request that has come meanwhile shall wait for one of them and not for all. The
+ * others come first in the next iteration. */
+static void give_ready_turns(struct loop *loop)
+{
+    struct link batch, later;
+    bool has_stepped = false;
+    list_move_all(&loop->ready, &batch);
+    list_init(&later);
+    while (!list_is_empty(&batch)) {
+        struct conn *conn = LIST_ITEM(batch.next, struct conn, in_ready);
+        list_remove(&conn->in_ready);
+        bool has_job = jobs_are_pending(conn);
+        if (has_job && has_stepped) {
+            list_append(&later, &conn->in_ready);
+            continue;
+        }
+        has_stepped = has_stepped || has_job;
+        conn_turn(conn);
+    }
+    move_items(&loop->ready, &later);
+    move_items(&later, &loop->ready);
+}
+
 static void send_pushed(struct loop *loop)
 {
     uint64_t began_ns = loop_update_mono(loop);
@@ -316,7 +361,7 @@ static void send_pushed(struct loop *loop)
 static void on_idle(uv_idle_t *idle)
 {
     struct loop *loop = idle->data;
-    give_turns(&loop->ready);
+    give_ready_turns(loop);
     if (!list_is_empty(&loop->pushed) &&
         (list_is_empty(&loop->ready) ||
          loop->mono_ns - loop->pushed_ns > loop->push_wait_ns))

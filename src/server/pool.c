@@ -182,3 +182,33 @@ bool pool_withdraw(struct pool *pool, struct pool_task *task)
     uv_mutex_unlock(&pool->mutex);
     return was_queued;
 }
+
+/* ---- garbage ---- */
+
+struct garbage_task {
+    struct pool_task task; /* must be first */
+    struct yn_garbage garbage;
+};
+
+static void free_garbage(struct pool_task *task)
+{
+    yn_garbage_free(((struct garbage_task *)task)->garbage);
+}
+
+static void free_task(struct pool_task *task)
+{
+    free(task);
+}
+
+bool pool_free_garbage(struct pool *pool, struct yn_garbage garbage)
+{
+    struct garbage_task *g = malloc(sizeof *g);
+    if (g == NULL)
+        return false;
+    *g = (struct garbage_task){.task = {.work = free_garbage, .done = free_task},
+                               .garbage = garbage};
+    if (pool_submit(pool, &g->task))
+        return true;
+    free(g);
+    return false;
+}

@@ -151,6 +151,22 @@ const char *bench_cpu_source(const struct bench_cpu *cpu)
     return cpu->pid > 0 ? "the process" : cpu->has_info ? "INFO" : "nothing";
 }
 
+/* ---- the machine --------------------------------------------------------- */
+
+bool bench_cpu_machine(double *out_busy_s)
+{
+    FILE *file = fopen("/proc/stat", "r");
+    unsigned long long user, nice, system, irq, softirq, steal;
+    if (file == NULL)
+        return false;
+    int n = fscanf(file, "cpu %llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice,
+                   &system, &irq, &softirq, &steal);
+    fclose(file);
+    *out_busy_s = (double)(user + nice + system + irq + softirq + steal) /
+                  (double)sysconf(_SC_CLK_TCK);
+    return n == 6;
+}
+
 /* ---- pinning ------------------------------------------------------------ */
 
 bool bench_cpu_pin(const char *list)

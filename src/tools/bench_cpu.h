@@ -39,6 +39,10 @@ const char *bench_cpu_source(const struct bench_cpu *cpu);
 bool bench_cpu_info(struct cli_link *link, const char *field, char *out_text,
                     size_t size);
 
+/* Time that all processors of this machine have worked, or were held back by its host.
+ * Returns false when the system does not tell. */
+bool bench_cpu_machine(double *out_busy_s);
+
 /* Binds this process to the processors of a list ("0", "0,2-3"). Returns false when the
  * list is wrong or the system refuses. */
 bool bench_cpu_pin(const char *list);

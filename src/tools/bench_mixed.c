@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "tools/bench_args.h"
@@ -49,6 +50,8 @@
 #define START_MAX_S 60 /* for the first reply of each searcher */
 #define WAIT_MS 2
 #define SHOW_EVERY_S 5
+#define CALM_LOOK_MS 300
+#define CALM_MAX_S 900 /* for a round */
 
 static const char usage[] =
     "Usage: yonder-bench mixed [options]\n"
@@ -78,6 +81,8 @@ static const char usage[] =
     "  --no-load              with --join: the key is there already\n"
     "  --cpus LIST            run on these processors; --server-cpus LIST: servers on those\n"
     "  --may-sleep            do not keep the processors awake\n"
+    "  --calm PERCENT         measure a round again in which other programs took more than\n"
+    "                         so much of a processor (0: take it as it is)\n"
     "  --markdown FILE, --json FILE\n"
     "                         write the report there, too\n"
     "  --places FILE          places of the data sets (data/cities.csv)\n"
@@ -96,7 +101,7 @@ static const char usage[] =
 
 struct mixed {
     uint64_t n_points, n_members, n_searchers, n_readers, n_writers, n_rounds;
-    double radius_km, rate, duration_s;
+    double radius_km, rate, duration_s, calm_percent;
     const char *program, *redis, *cpus, *server_cpus, *places, *markdown, *json;
     char *threads, *join;
     bool is_alone, is_no_load, may_sleep;
@@ -291,14 +296,44 @@ static bool wait_for_searches(const struct mixed *mixed, struct bench_repeat *re
     return true;
 }
 
-/* One round of a phase. */
-static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_loaded,
-                      struct bench_mixed_phase *phase)
+struct cpu_times {
+    struct bench_cpu_time server;
+    double machine_s, own_s;
+    bool has_server, has_machine;
+};
+
+static void read_times(struct bench_server *server, struct cpu_times *out_times)
 {
-    static struct bench_pace_result pace; /* large */
-    memset(&pace, 0, sizeof pace);
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    out_times->own_s = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                       (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1e-6;
+    out_times->has_server = bench_cpu_read(&server->cpu, &out_times->server);
+    out_times->has_machine = bench_cpu_machine(&out_times->machine_s);
+}
+
+/* What is neither the server's nor this program's is that of others. */
+static void note_times(const struct cpu_times *before, const struct cpu_times *after,
+                       struct bench_mixed_round *round)
+{
+    round->server_cpu_s = round->others_cpu_s = -1;
+    if (!before->has_server || !after->has_server)
+        return;
+    round->server_cpu_s = after->server.user_s - before->server.user_s +
+                          after->server.system_s - before->server.system_s;
+    if (before->has_machine && after->has_machine)
+        round->others_cpu_s =
+            fmax(after->machine_s - before->machine_s - round->server_cpu_s -
+                     (after->own_s - before->own_s),
+                 0);
+}
+
+static bool run_round(struct mixed *mixed, struct bench_server *server, bool is_loaded,
+                      struct bench_mixed_round *round)
+{
     struct bench_repeat *repeat = NULL;
     bool is_fine = true;
+    memset(round, 0, sizeof *round);
     if (is_loaded) {
         repeat = bench_repeat_start(&server->at, &mixed->searches,
                                     (unsigned)mixed->n_searchers);
@@ -306,22 +341,62 @@ static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_
             return fail("searches", "out of memory");
         is_fine = wait_for_searches(mixed, repeat);
     }
-    struct bench_cpu_time before, after;
+    struct cpu_times before, after;
     double start_s = bench_session_clock_s();
-    bool has_cpu = bench_cpu_read(&server->cpu, &before);
-    is_fine = is_fine && run_pace(mixed, server, mixed->duration_s, &pace);
-    if (has_cpu && bench_cpu_read(&server->cpu, &after) && phase->server_cpu_s >= 0)
-        phase->server_cpu_s +=
-            after.user_s - before.user_s + after.system_s - before.system_s;
-    else
-        phase->server_cpu_s = -1;
-    phase->elapsed_s += bench_session_clock_s() - start_s;
-    if (repeat != NULL && !bench_repeat_stop(repeat, &phase->repeat))
-        is_fine = fail("searches", phase->repeat.failure);
-    else if (is_fine && is_loaded && phase->repeat.n_empty > 0)
+    read_times(server, &before);
+    is_fine = is_fine && run_pace(mixed, server, mixed->duration_s, &round->pace);
+    read_times(server, &after);
+    round->elapsed_s = bench_session_clock_s() - start_s;
+    note_times(&before, &after, round);
+    if (repeat != NULL && !bench_repeat_stop(repeat, &round->repeat))
+        is_fine = fail("searches", round->repeat.failure);
+    else if (is_fine && round->repeat.n_empty > 0)
         is_fine = fail("searches", "empty replies");
-    bench_mixed_report_add(phase, &pace);
     return is_fine && !bench_session_is_interrupted;
+}
+
+static bool is_calm(const struct mixed *mixed, const struct bench_mixed_round *round)
+{
+    return mixed->calm_percent == 0 ||
+           round->others_cpu_s * 100 <= mixed->calm_percent * round->elapsed_s;
+}
+
+/* Looks at the machine until other programs leave it alone for a moment. */
+static void wait_for_calm(const struct mixed *mixed, struct bench_server *server,
+                          double until_s)
+{
+    static struct bench_mixed_round look; /* large */
+    struct cpu_times before, after;
+    do {
+        double start_s = bench_session_clock_s();
+        read_times(server, &before);
+        nanosleep(&(struct timespec){0, CALM_LOOK_MS * 1000000}, NULL);
+        read_times(server, &after);
+        look.elapsed_s = bench_session_clock_s() - start_s;
+        note_times(&before, &after, &look);
+    } while (!is_calm(mixed, &look) && bench_session_clock_s() < until_s &&
+             !bench_session_is_interrupted);
+}
+
+/* A round, and another one while other programs disturb it. */
+static bool run_phase(struct mixed *mixed, struct bench_server *server, bool is_loaded,
+                      struct bench_mixed_phase *phase)
+{
+    static struct bench_mixed_round round; /* large */
+    double until_s = bench_session_clock_s() + CALM_MAX_S;
+    do {
+        if (mixed->calm_percent > 0)
+            wait_for_calm(mixed, server, until_s);
+        if (!run_round(mixed, server, is_loaded, &round))
+            return false;
+        if (is_calm(mixed, &round)) {
+            bench_mixed_report_add(phase, &round);
+            return true;
+        }
+        fprintf(stderr, "  disturbed: other programs took %.0f %%\n",
+                round.others_cpu_s * 100 / round.elapsed_s);
+    } while (bench_session_clock_s() < until_s);
+    return fail("no calm round", "other programs do not leave the processors alone");
 }
 
 static double last(const struct bench_stats *stats)
@@ -525,6 +600,7 @@ static void describe(struct mixed *mixed)
     report->n_rounds = (unsigned)mixed->n_rounds;
     report->rate = mixed->rate;
     report->duration_s = mixed->duration_s;
+    report->calm_percent = mixed->calm_percent;
 }
 
 int bench_mixed_main(int argc, char **argv)
@@ -556,6 +632,7 @@ int bench_mixed_main(int argc, char **argv)
         {"--cpus", NULL, BENCH_ARG_TEXT, &mixed.cpus},
         {"--server-cpus", NULL, BENCH_ARG_TEXT, &mixed.server_cpus},
         {"--may-sleep", NULL, BENCH_ARG_FLAG, &mixed.may_sleep},
+        {"--calm", NULL, BENCH_ARG_NUMBER, &mixed.calm_percent},
         {"--markdown", NULL, BENCH_ARG_TEXT, &mixed.markdown},
         {"--json", NULL, BENCH_ARG_TEXT, &mixed.json},
         {"--places", NULL, BENCH_ARG_TEXT, &mixed.places},

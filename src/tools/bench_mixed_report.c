@@ -20,17 +20,23 @@ static double mean_members(const struct bench_repeat_result *repeat)
                                  : 0;
 }
 
-/* Of one processor. */
+/* Of one processor; below 0: not known. */
 static double cpu_percent(double cpu_s, double elapsed_s)
 {
-    return per_second(cpu_s * 100, elapsed_s);
+    return cpu_s < 0 ? -1 : per_second(cpu_s * 100, elapsed_s);
+}
+
+static double add_known(double sum, double value)
+{
+    return sum < 0 || value < 0 ? -1 : sum + value;
 }
 
 void bench_mixed_report_add(struct bench_mixed_phase *phase,
-                            const struct bench_pace_result *round)
+                            const struct bench_mixed_round *round)
 {
+    const struct bench_pace_result *pace = &round->pace;
     for (int kind = 0; kind < BENCH_MIXED_N_KINDS; kind++) {
-        const struct yn_histogram *h = &round->latency_ns[kind];
+        const struct yn_histogram *h = &pace->latency_ns[kind];
         struct bench_mixed_latency *latency = &phase->latencies[kind];
         yn_histogram_merge(&latency->all_ns, h);
         if (h->n == 0)
@@ -39,8 +45,12 @@ void bench_mixed_report_add(struct bench_mixed_phase *phase,
         bench_stats_add(&latency->p99, quantile_ms(h, 0.99));
         bench_stats_add(&latency->p999, quantile_ms(h, 0.999));
     }
-    yn_histogram_merge(&phase->lag_ns, &round->lag_ns);
-    phase->priority = round->priority;
+    yn_histogram_merge(&phase->lag_ns, &pace->lag_ns);
+    phase->priority = pace->priority;
+    bench_repeat_add(&phase->repeat, &round->repeat);
+    phase->elapsed_s += round->elapsed_s;
+    phase->server_cpu_s = add_known(phase->server_cpu_s, round->server_cpu_s);
+    phase->others_cpu_s = add_known(phase->others_cpu_s, round->others_cpu_s);
 }
 
 /* ---- tables ---------------------------------------------------------------- */
@@ -55,9 +65,12 @@ static void write_facts(const struct bench_mixed_report *report, const char *sta
             start, report->n_points, report->n_connections[BENCH_MIXED_READ],
             report->n_connections[BENCH_MIXED_WRITE], report->rate,
             start[0] != '\0' ? "  " : "", report->n_searchers, report->radius_km);
-    fprintf(out, "%s%u rounds of %.1f s, %s. Processors %s.\n", start, report->n_rounds,
+    fprintf(out, "%s%u rounds of %.1f s, %s. Processors %s.", start, report->n_rounds,
             report->duration_s, facts->date,
             report->is_awake ? "kept awake" : "may sleep");
+    if (report->calm_percent > 0)
+        fprintf(out, " Other programs at most %.0f %% of one.", report->calm_percent);
+    fputc('\n', out);
     fprintf(out, "%sCommit %s, branch %s\n", start, facts->commit, facts->branch);
     fprintf(out, "%s%d x %s, %s\n", start, facts->n_processors, facts->processor,
             facts->kernel);
@@ -96,32 +109,40 @@ static void write_latencies(const struct bench_mixed_side *side, const char *for
     }
 }
 
+static void percent(double value, char out_text[32])
+{
+    if (value < 0)
+        snprintf(out_text, 32, "-");
+    else
+        snprintf(out_text, 32, "%.0f %%", value);
+}
+
 static void write_searches(const struct bench_mixed_side *side, const char *format,
                            FILE *out)
 {
     const struct bench_mixed_phase *quiet = &side->phases[BENCH_MIXED_QUIET],
                                    *loaded = &side->phases[BENCH_MIXED_LOADED];
     const struct bench_repeat_result *repeat = &loaded->repeat;
-    char texts[7][32], p50[32], p99[32];
+    char texts[8][32], p50[32], p99[32];
     snprintf(texts[0], 32, "%.1f",
              per_second((double)repeat->n_replies, repeat->elapsed_s));
     snprintf(texts[1], 32, "%.0f", mean_members(repeat));
     snprintf(texts[2], 32, "%.1f",
              per_second((double)repeat->n_bytes * 1e-6, repeat->elapsed_s));
-    snprintf(texts[3], 32, "%.0f %%", cpu_percent(quiet->server_cpu_s, quiet->elapsed_s));
-    snprintf(texts[4], 32, "%.0f %%",
-             cpu_percent(loaded->server_cpu_s, loaded->elapsed_s));
-    snprintf(texts[5], 32, "%.0f %%", cpu_percent(repeat->own_cpu_s, repeat->elapsed_s));
+    percent(cpu_percent(quiet->server_cpu_s, quiet->elapsed_s), texts[3]);
+    percent(cpu_percent(loaded->server_cpu_s, loaded->elapsed_s), texts[4]);
+    percent(cpu_percent(repeat->own_cpu_s, repeat->elapsed_s), texts[5]);
+    percent(cpu_percent(loaded->others_cpu_s, loaded->elapsed_s), texts[6]);
     fprintf(out, format, side->name, texts[0], texts[1], texts[2],
             ms(quantile_ms(&repeat->latency_ns, 0.5), p50),
             ms(quantile_ms(&repeat->latency_ns, 0.99), p99), texts[3], texts[4], texts[5],
-            ms(quantile_ms(&loaded->lag_ns, 0.99), texts[6]));
+            texts[6], ms(quantile_ms(&loaded->lag_ns, 0.99), texts[7]));
 }
 
 void bench_mixed_report_write_text(const struct bench_mixed_report *report, FILE *out)
 {
     static const char row[] = "%-26s %-7s %-16s %9s %9s %9s %9s %9s\n";
-    static const char searches[] = "%-26s %9s %8s %8s %8s %8s %6s %6s %9s %8s\n";
+    static const char searches[] = "%-26s %9s %8s %8s %8s %8s %6s %6s %9s %7s %8s\n";
     write_facts(report, "", out);
     fputc('\n', out);
     fprintf(out, row, "server", "command", "", "p50", "p99", "p99.9", "max", "requests");
@@ -129,12 +150,12 @@ void bench_mixed_report_write_text(const struct bench_mixed_report *report, FILE
         if (report->sides[i].is_done)
             write_latencies(&report->sides[i], row, out);
     }
-    fputs("\nsearches; processor time of the server without and with them, and of the "
-          "searching\nclients, in per cent of a processor; how late the generator was "
-          "with the others (p99)\n\n",
+    fputs("\nsearches; processor time of the server without and with them, of the "
+          "searching clients\nand of other programs, in per cent of a processor; how "
+          "late the generator was with small\nrequests (p99)\n\n",
           out);
     fprintf(out, searches, "server", "a second", "members", "MB/s", "p50", "p99", "quiet",
-            "beside", "searchers", "late");
+            "beside", "searchers", "others", "late");
     for (size_t i = 0; i < report->n_sides; i++) {
         if (report->sides[i].is_done)
             write_searches(&report->sides[i], searches, out);
@@ -152,15 +173,17 @@ void bench_mixed_report_write_markdown(const struct bench_mixed_report *report, 
             write_latencies(&report->sides[i],
                             "| %s | %s | %s | %s | %s | %s | %s | %s |\n", out);
     }
-    fputs("\n| server | searches a second | members each | MB/s | p50 ms | p99 ms | "
-          "server CPU, quiet | beside searches | CPU of the searchers | generator late, "
-          "p99 ms |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | "
-          "---: |\n",
-          out);
+    fputs(
+        "\n| server | searches a second | members each | MB/s | p50 ms | p99 ms | "
+        "server CPU, quiet | beside searches | of the searchers | of other programs | "
+        "generator late, p99 ms |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | "
+        "---: |\n",
+        out);
     for (size_t i = 0; i < report->n_sides; i++) {
         if (report->sides[i].is_done)
             write_searches(&report->sides[i],
-                           "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", out);
+                           "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+                           out);
     }
 }
 
@@ -211,6 +234,9 @@ static void write_phase(const struct bench_mixed_phase *phase, FILE *out)
     if (phase->server_cpu_s >= 0)
         fprintf(out, ", \"server_cpu_percent\": %.2f",
                 cpu_percent(phase->server_cpu_s, phase->elapsed_s));
+    if (phase->others_cpu_s >= 0)
+        fprintf(out, ", \"others_cpu_percent\": %.2f",
+                cpu_percent(phase->others_cpu_s, phase->elapsed_s));
     fputc('}', out);
 }
 

@@ -21,18 +21,25 @@ struct bench_mixed_latency {
     struct yn_histogram all_ns;        /* of all rounds */
 };
 
+/* One round of a phase. */
+struct bench_mixed_round {
+    struct bench_pace_result pace;
+    struct bench_repeat_result repeat; /* nothing in the quiet phase */
+    double elapsed_s;
+    double server_cpu_s, others_cpu_s; /* of other programs; below 0: not known */
+};
+
 struct bench_mixed_phase {
     struct bench_mixed_latency latencies[BENCH_MIXED_N_KINDS];
-    struct yn_histogram lag_ns;        /* see bench_pace_result */
-    const char *priority;              /* that the clients of small requests had */
-    struct bench_repeat_result repeat; /* nothing in the quiet phase */
-    double server_cpu_s;               /* below 0: not known */
-    double elapsed_s;                  /* that the CPU time belongs to */
+    struct yn_histogram lag_ns; /* see bench_pace_result */
+    const char *priority;       /* that the clients of small requests had */
+    struct bench_repeat_result repeat;
+    double elapsed_s, server_cpu_s, others_cpu_s;
 };
 
 /* Adds what a round has found. */
 void bench_mixed_report_add(struct bench_mixed_phase *phase,
-                            const struct bench_pace_result *round);
+                            const struct bench_mixed_round *round);
 
 /* One server. */
 struct bench_mixed_side {
@@ -49,7 +56,7 @@ struct bench_mixed_report {
     uint64_t n_points;
     double radius_km;
     unsigned n_searchers, n_connections[BENCH_MIXED_N_KINDS], n_rounds;
-    double rate, duration_s;
+    double rate, duration_s, calm_percent;
     bool is_awake;
     size_t n_sides;
     struct bench_mixed_side *sides;

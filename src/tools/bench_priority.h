@@ -15,7 +15,7 @@ enum bench_priority {
 };
 
 /* Gives the calling thread a priority, as far as the system permits it. Returns what it
- * got: "real-time", "nice -10", "batch, nice 19", "normal". */
+ * got: "real-time", "nice -10", "idle", "nice 19", "normal". */
 const char *bench_priority_set(enum bench_priority priority);
 
 #define BENCH_AWAKE_MAX 256

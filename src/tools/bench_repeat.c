@@ -231,18 +231,19 @@ struct bench_repeat *bench_repeat_start(const struct cli_options *server,
     return repeat;
 }
 
-static void add_up(const struct client *client, struct bench_repeat_result *result)
+void bench_repeat_add(struct bench_repeat_result *to,
+                      const struct bench_repeat_result *from)
 {
-    const struct bench_repeat_result *own = &client->result;
-    result->n_replies += own->n_replies;
-    result->n_members += own->n_members;
-    result->n_bytes += own->n_bytes;
-    result->n_empty += own->n_empty;
-    result->own_cpu_s += own->own_cpu_s;
-    result->priority = own->priority != NULL ? own->priority : result->priority;
-    yn_histogram_merge(&result->latency_ns, &own->latency_ns);
-    if (result->failure[0] == '\0')
-        memcpy(result->failure, own->failure, sizeof result->failure);
+    to->n_replies += from->n_replies;
+    to->n_members += from->n_members;
+    to->n_bytes += from->n_bytes;
+    to->n_empty += from->n_empty;
+    to->elapsed_s += from->elapsed_s;
+    to->own_cpu_s += from->own_cpu_s;
+    to->priority = from->priority != NULL ? from->priority : to->priority;
+    yn_histogram_merge(&to->latency_ns, &from->latency_ns);
+    if (to->failure[0] == '\0')
+        memcpy(to->failure, from->failure, sizeof to->failure);
 }
 
 bool bench_repeat_stop(struct bench_repeat *repeat, struct bench_repeat_result *result)
@@ -254,7 +255,7 @@ bool bench_repeat_stop(struct bench_repeat *repeat, struct bench_repeat_result *
     }
     result->elapsed_s += (double)(now_ns() - repeat->start_ns) * 1e-9;
     for (unsigned i = 0; i < repeat->n; i++) {
-        add_up(&repeat->clients[i], result);
+        bench_repeat_add(result, &repeat->clients[i].result);
         cli_link_close(&repeat->clients[i].link);
         free(repeat->clients[i].discarded);
     }

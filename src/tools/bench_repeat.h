@@ -37,6 +37,10 @@ struct bench_repeat *bench_repeat_start(const struct cli_options *server,
  * which the caller clears first. Returns false when the run failed. */
 bool bench_repeat_stop(struct bench_repeat *repeat, struct bench_repeat_result *result);
 
+/* Adds what another run has found. */
+void bench_repeat_add(struct bench_repeat_result *to,
+                      const struct bench_repeat_result *from);
+
 /* How many replies have come so far. */
 uint64_t bench_repeat_count(const struct bench_repeat *repeat);
 /* Has a client failed? bench_repeat_stop tells why. */

@@ -781,8 +781,8 @@ static void test_random_commands(void **state)
     yn_request_clear(&req);
 }
 
-/* A parser that rests in the middle of a request holds what that needs, not what a wide one
- * before it took; and goes on. */
+/* A parser that rests in the middle of a request holds what that needs, not what a wide
+ * one before it took; and goes on. */
 static void test_shrink(void **state)
 {
     struct yn_request req;

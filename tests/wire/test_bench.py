@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import xml.etree.ElementTree
@@ -576,3 +577,18 @@ class TestMixed:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 1 and "interrupted" in err
+
+
+def test_scaling():
+    """The script that measures threads and servers side by side, at its smallest."""
+    done = subprocess.run(
+        [sys.executable, servers.ROOT / "bench" / "scaling.py", "--points", "2000",
+         "--rounds", "1", "--duration", "0.05", "--only", "GEO..., pipeline 10$"],
+        capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    threads, split = done.stdout.split("\n\n")
+    rows = [line.split("|")[1].strip() for line in threads.splitlines()]
+    assert rows == ["row", "---", "GEOPOS, pipeline 10", "GEOADD, pipeline 10"]
+    subjects = [line.split("|")[1].strip() for line in split.splitlines()][2:]
+    assert subjects == ["1 Yonder, 1 thread", "1 Yonder, 2 threads", "2 Yonder, 1 thread each",
+                        "1 Redis", "2 Redis"]

@@ -1,422 +1,301 @@
-"""Overload: each test lets loose one kind of it, beside a client that must be served
-throughout with right answers (load.good_client), and looks whether memory and the number of
-clients are back at their level when it is over."""
-import os
-import pathlib
+"""Too much of everything, beside one client that is served throughout; and what it took is
+given back afterwards. What each overload is, the names of the tests say."""
+import contextlib
+import random
 import resource
 import socket
+import struct
 import threading
 import time
 
 import pytest
 
-import servers
-from load import (MB, PATIENCE_S, Level, abandon, clients, good_client, info, is_closed,
-                  send_what_fits, wait_until)
-from resp import Closed, encode
+import resp
 
-REFUSED = b"-ERR max number of clients reached\r\n"
+TCP_REPAIR = 19
 
 
-@pytest.fixture
-def loaded(start):
-    """A server with two threads, a connection to look at it, and the good client."""
-    if servers.subject_class() is servers.RedisServer:
-        pytest.skip("of yonder-server")
-    server = start.subject("--threads", "2", "--client-query-buffer-limit", "32mb",
-                           "--client-output-buffer-limit", "pubsub 4mb 0 0")
-    with server.connect(timeout=PATIENCE_S) as admin, good_client(server):
-        server.admin = admin
-        yield server
-        assert server.is_running()
+@pytest.fixture(params=(1, 4), ids=("one-thread", "four-threads"))
+def server(start, request):
+    return start.subject("--threads", str(request.param), "--save", "")
+
+
+class Served:
+    """A client that asks all the time, in a thread of its own, until the block ends."""
+
+    def __init__(self, server):
+        self.server, self.n, self.error = server, 0, None
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._ask)
+
+    def _ask(self):
+        try:
+            with self.server.connect() as conn:
+                while not self.over.is_set():
+                    assert conn.command("INCR", "served") == self.n + 1
+                    self.n += 1
+                    assert conn.command("GEOADD", "g", "1", "2", f"m{self.n}") == 1
+                    assert conn.command("GEOPOS", "g", f"m{self.n}")[0] is not None
+        except Exception as error:  # shown by the test
+            self.error = error
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join(60)
+        assert self.error is None and self.n > 0, self.error
+
+
+def figures(conn):
+    """(bytes of clients, bytes used or None)."""
+    clients = sum(int(line.partition(b" tot-mem=")[2].split()[0])
+                  for line in conn.command("CLIENT", "LIST").split(b"\n")
+                  if line and b"cmd=client|list" not in line)
+    text = conn.command("INFO", "memory")
+    used = int(text.partition(b"\r\nused_memory:")[2].split(b"\r\n")[0])
+    return clients, used if b"mem_allocator:jemalloc" in text else None
+
+
+@contextlib.contextmanager
+def given_back(server, slack=3_000_000):
+    """What is used at the end of the block is what was used at its beginning, soon."""
+    with server.connect() as conn:
+        with Served(server):  # has filled what it fills
+            time.sleep(0.1)
+        conn.command("FLUSHALL", "SYNC")
+        clients, used = figures(conn)
+    yield
+    with server.connect() as conn:  # the one from before may be too idle to live
+        deadline = time.monotonic() + 60
+        while True:
+            conn.command("FLUSHALL", "SYNC")
+            now_clients, now_used = figures(conn)
+            is_alone = b"connected_clients:1\r\n" in conn.command("INFO", "clients")
+            if is_alone and now_clients <= clients + 100_000 and (
+                    used is None or now_used <= used + slack):
+                return
+            assert time.monotonic() < deadline, (clients, now_clients, used, now_used)
+            time.sleep(0.05)
+
+
+def in_threads(n, work):
+    errors = []
+
+    def run(i):
+        try:
+            work(i)
+        except Exception as error:  # shown below
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not errors and not any(thread.is_alive() for thread in threads), errors
 
 
 # ---- connections ----
 
 
-class TestDescriptors:
-    """The limit on open files is below maxclients."""
-
-    LIMIT = 64
-
-    @pytest.fixture
-    def small(self, start):
-        if servers.subject_class() is servers.RedisServer:
-            pytest.skip("of yonder-server")
-        server = start.subject("--threads", "2")
-        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
-        return server
-
-    @staticmethod
-    def is_served(conn):
-        try:
-            return conn.command("PING") == b"PONG"
-        except (Closed, OSError):
-            return False
-
-    @pytest.mark.parametrize("tcp", (False, True))
-    def test_all_are_in_use(self, small, tcp):
-        with small.connect() as admin, good_client(small):
-            conns = [small.connect(tcp=tcp) for _ in range(self.LIMIT + 20)]
-            served = [conn for conn in conns if self.is_served(conn)]
-            assert 20 < len(served) < self.LIMIT
-            assert "file descriptors are in use" in small.log_text()
-            assert small.log_text().count("file descriptors are in use") < 3
-            assert info(admin, "rejected_connections") >= 20
-            before = cpu_ticks(small.pid)
-            time.sleep(0.5)  # nobody knocks: nothing is to be done
-            assert cpu_ticks(small.pid) - before < 0.4 * os.sysconf("SC_CLK_TCK")
-            for conn in served:
-                assert conn.command("PING") == b"PONG"
-            for conn in conns[::2]:
-                conn.close()
-            with_room = []
-
-            def comes_in():
-                with_room.append(small.connect(tcp=tcp))
-                return self.is_served(with_room[-1])
-
-            for _ in range(5):
-                wait_until(comes_in, "new clients come in when others have left")
-            for conn in conns + with_room:
-                conn.close()
-
-    def test_refusal_is_told(self, small):
-        with good_client(small):
-            conns = [small.connect() for _ in range(self.LIMIT + 5)]
-            assert conns[-1].receive_until_closed() == REFUSED
-            for conn in conns:
-                conn.close()
-
-
-def cpu_ticks(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
-
-
-def storm(server, seconds, n_threads, attack):
-    """Runs attack(sock, number) on new TCP connections for a while. Returns how many."""
-    end, counts = time.monotonic() + seconds, [0] * n_threads
-
-    def work(i):
-        while time.monotonic() < end:
-            sock = socket.socket()
-            try:
-                sock.settimeout(PATIENCE_S)
-                sock.connect(server.address)
-                attack(sock, counts[i])
-            except OSError:
-                pass
-            finally:
+def test_no_descriptor_is_left(server):
+    """Further clients are sent away, with words; the others are served; when some have left
+    new ones are taken."""
+    with server.connect() as conn:
+        assert conn.command("PING") == b"PONG"
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (60, 60))
+        conns = []
+        sent_away = 0
+        with Served(server):
+            for _ in range(150):
+                sock = socket.create_connection(server.address, timeout=30)
+                sock.sendall(resp.encode("PING"))
+                try:
+                    answer = sock.recv(100)
+                except ConnectionError:
+                    answer = b""
+                if answer == b"+PONG\r\n":
+                    conns.append(sock)
+                else:
+                    assert answer in (b"", b"-ERR max number of clients reached\r\n")
+                    sent_away += 1
+                    sock.close()
+            assert 10 < len(conns) < 60 and sent_away == 150 - len(conns)
+            assert "file descriptors are in use" in server.log_text()
+            assert server.log_text().count("file descriptors are in use") == 1
+            for sock in conns:
                 sock.close()
-            counts[i] += 1
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(n_threads)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sum(counts)
-
-
-HALVES = [b"", b"*", b"PING\r\n", encode("GEOADD", "k", "1", "1", "m")[:20], b"\x00" * 50,
-          encode("SUBSCRIBE", "a") * 3, encode("BZPOPMIN", "none", "0"), encode("MULTI"),
-          encode("GET", "k") * 500]
+            deadline = time.monotonic() + 30
+            while True:
+                with socket.create_connection(server.address, timeout=30) as sock:
+                    sock.sendall(resp.encode("PING"))
+                    with contextlib.suppress(ConnectionError):
+                        if sock.recv(100) == b"+PONG\r\n":
+                            break
+                assert time.monotonic() < deadline
 
 
-def test_connects_and_resets(loaded):
-    """They come and reset as fast as they can, with nothing, half a request or many sent."""
-    level = Level(loaded.admin)
-    loaded.admin.command("SET", "k", "x" * 10_000)
+def test_thousands_of_connects_and_resets(server):
+    def come_and_go(seed):
+        chance = random.Random(seed)
+        for i in range(800):
+            sock = socket.create_connection(server.address, timeout=60)
+            if i % 2:
+                sock.sendall(resp.encode("SET", "k", "v")[:chance.randrange(30)])
+            if i % 3:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
 
-    def attack(sock, number):
-        sock.sendall(HALVES[number % len(HALVES)])
-        abandon(sock)
-
-    n = storm(loaded, 4, 4, attack)
-    assert n > 200
-    level.back()
+    with given_back(server), Served(server):
+        in_threads(4, come_and_go)
 
 
-def test_connections_that_are_gone_when_they_are_accepted(loaded):
-    """More than the backlog holds, all of them reset at once, again and again."""
-    level = Level(loaded.admin)
-    for _ in range(10):
-        socks = []
-        for _ in range(300):
-            sock = socket.socket()
-            sock.setblocking(False)
-            sock.connect_ex(loaded.address)
-            socks.append(sock)
+def test_peers_that_vanish(start):
+    """No end of stream comes, since the other machine is gone: keepalive finds out."""
+    server = start.subject("--tcp-keepalive", "1")
+    with given_back(server), Served(server):
+        socks = [socket.create_connection(server.address) for _ in range(20)]
         for sock in socks:
-            abandon(sock)
-    level.back()
+            sock.sendall(resp.encode("SUBSCRIBE", "c"))
+            sock.recv(1000)
+        try:
+            for sock in socks:
+                sock.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        except PermissionError:
+            pytest.skip("only root can make a socket vanish")
+        for sock in socks:
+            sock.close()  # in repair mode nothing is sent
 
 
-def test_thousands_of_idle_connections(loaded):
-    """Each takes a few KB, and gives them back."""
-    n = 2000
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < n + 200:
-        if hard != resource.RLIM_INFINITY and hard < n + 200:
-            pytest.skip("too few file descriptors")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (n + 200, hard))
-    level = Level(loaded.admin)
-    conns = [loaded.connect(tcp=i % 2 == 0) for i in range(n)]
-    for conn in conns:
-        conn.send(encode("PING"))
-    for conn in conns:
-        assert conn.read() == b"PONG"
-    wait_until(lambda: level.grown() < n * 6000 + 4 * MB, "idle clients take little")
-    for conn in conns:
-        conn.close()
-    level.back()
+def test_peers_that_never_say_anything(start):
+    server = start.subject("--timeout", "1", "--threads", "2")
+    with given_back(server), Served(server):
+        socks = [socket.create_connection(server.address) for _ in range(200)]
+        for sock in socks[::2]:
+            sock.sendall(b"*2\r\n$4\r\nECHO\r\n$100\r\nhalf")
+        for sock in socks:
+            sock.settimeout(60)
+            assert sock.recv(1) == b""
 
 
-def test_peers_that_have_vanished(start):
-    """A peer that is gone without a word, in every state: `timeout` closes it, but not those
-    who wait or listen; for those there is tcp-keepalive (test_limits.py) and, once something
-    is written to them, the output limit."""
-    server = start.subject("--timeout", "2", "--client-output-buffer-limit",
-                           "normal 1mb 0 0 pubsub 1mb 0 0")
-    with server.connect(timeout=PATIENCE_S) as admin, good_client(server):
-        admin.command("SET", "k", "x" * 100_000)
-        level = Level(admin)
-        said = {"nothing": b"", "half": b"*2\r\n$4\r\nECHO\r\n$100\r\nabc",
-                "open": encode("MULTI") + encode("PING"), "reads not": encode("GET", "k") * 300,
-                "listens": encode("SUBSCRIBE", "news")}
-        gone = {}
-        for name, data in said.items():
-            gone[name] = server.connect(tcp=True, receive_buffer=4096)
-            send_what_fits(gone[name].sock, data)
-        wait_until(lambda: admin.command("PUBSUB", "NUMSUB", "news")[1] == 1)
-        wait_until(lambda: len(clients(admin)) == level.n_clients + 1, "only one listens")
+# ---- requests ----
 
-        def is_gone():
-            return admin.command("PUBLISH", "news", "x" * 100_000) == 0
 
-        wait_until(is_gone, "the listener's output passes its limit")
-        level.back()
-        for conn in gone.values():
+def test_flood_of_tiny_commands(server):
+    def flood(_):
+        with server.connect() as conn:
+            for _ in range(20):
+                conn.send(b"PING\r\n" * 5000)
+                for _ in range(5000):
+                    assert conn.read() == b"PONG"
+
+    with given_back(server), Served(server):
+        in_threads(4, flood)
+
+
+def test_announced_bulks(server):
+    """Hundreds of megabytes each, of which little comes."""
+    with given_back(server), Served(server), server.connect() as conn:
+        _, before = figures(conn)
+        conns = [server.connect() for _ in range(30)]
+        for each in conns:
+            each.send(b"*3\r\n$3\r\nSET\r\n$3\r\nbig\r\n$400000000\r\n" + b"x" * 500_000)
+        time.sleep(0.3)
+        clients, used = figures(conn)
+        assert clients < 30 * 3_000_000
+        assert used is None or used - before < 30 * 3_000_000
+        for each in conns:
+            each.close()
+
+
+def test_queues_of_transactions(server):
+    with given_back(server), Served(server):
+        conns = [server.connect() for _ in range(10)]
+        for conn in conns:
+            conn.send(resp.encode("MULTI") + resp.encode("SET", "k", "v" * 100) * 10_000)
+            for _ in range(10_001):
+                conn.read()
+        for conn in conns:
             conn.close()
 
 
-# ---- floods ----
-
-
-def flood(server, n_clients, data, keep_reading=False, receive_buffer=4096):
-    """Lets n clients send the data, as far as the server takes it. Returns the clients."""
-    conns = [server.connect(tcp=i % 2 == 1, receive_buffer=receive_buffer)
-             for i in range(n_clients)]
-
-    def work(conn):
-        view, sent = memoryview(data), 0
-        conn.sock.settimeout(0.5)
-        try:
-            while sent < len(data):
-                sent += conn.sock.send(view[sent:sent + 65536])
-                if keep_reading:
-                    conn.sock.recv(1 << 18)
-        except OSError:
-            pass
-
-    threads = [threading.Thread(target=work, args=(conn,)) for conn in conns]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return conns
-
-
-def leave(conns):
-    """Half of them reset, half end."""
-    for i, conn in enumerate(conns):
-        abandon(conn.sock) if i % 2 else conn.close()
-
-
-def test_flood_of_tiny_commands(loaded):
-    level = Level(loaded.admin)
-    conns = flood(loaded, 6, b"PING\r\n" * 300_000, keep_reading=True)
-    assert level.grown() < 6 * 3 * MB
-    leave(conns)
-    level.back()
-
-
-def test_flood_of_empty_lines(loaded):
-    """They have no answers, so that nothing holds the sender back."""
-    level = Level(loaded.admin)
-    conns = flood(loaded, 4, b"\r\n" * 2_000_000 + b"*0\r\n" * 500_000)
-    assert level.grown() < 4 * MB
-    leave(conns)
-    level.back()
-
-
-def test_flood_of_huge_bulks(loaded):
-    """Half a bulk each: memory is what has been sent, at most the query limit a client."""
-    level = Level(loaded.admin)
-    n, sent = 6, 20 * MB
-    data = b"*3\r\n$3\r\nSET\r\n$3\r\nbig\r\n$30000000\r\n" + b"x" * sent
-    conns = flood(loaded, n, data)
-    assert level.grown() < n * 34 * MB
-    leave(conns)
-    level.back()
-    assert loaded.admin.command("EXISTS", "big") == 0
-
-
-def test_huge_bulks_that_are_only_announced(loaded):
-    level = Level(loaded.admin)
-    conns = flood(loaded, 200, b"*3\r\n$3\r\nSET\r\n$3\r\nbig\r\n$30000000\r\nxxx")
-    assert level.grown() < 200 * 24_000 + 4 * MB
-    leave(conns)
-    level.back()
-
-
-def test_huge_bulks_past_the_limit(loaded):
-    """Those who send more than client-query-buffer-limit are closed."""
-    level = Level(loaded.admin)
-    data = b"*3\r\n$3\r\nSET\r\n$3\r\nbig\r\n$100000000\r\n" + b"x" * (8 * MB)
-    conns = flood(loaded, 6, data)
-    for conn in conns:
-        wait_until(lambda c=conn: is_closed(c.sock), "it is closed")
-    assert info(loaded.admin, "client_query_buffer_limit_disconnections") == 6
-    leave(conns)
-    level.back()
-
-
-def test_many_huge_values(loaded):
-    """Complete ones, for one key, over and over."""
-    level = Level(loaded.admin)
-    conns = flood(loaded, 4, encode("SET", "big", b"x" * (8 * MB)) * 4, keep_reading=True)
-    leave(conns)
-    loaded.admin.command("DEL", "big")
-    level.back()
-
-
-def test_flood_of_subscriptions(loaded):
-    level = Level(loaded.admin)
-    data = b"".join(encode(name, *(f"{name}-{i}-{k}" for k in range(20)))
-                    for i in range(400) for name in ("SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE"))
-    conns = flood(loaded, 6, data, keep_reading=True, receive_buffer=None)
-    for i in range(20):
-        loaded.admin.command("PUBLISH", f"SUBSCRIBE-{i}-1", "x")
-    assert len(loaded.admin.command("PUBSUB", "CHANNELS", "SUBSCRIBE-1-*")) == 20
-    leave(conns)
-    level.back()
-    assert loaded.admin.command("PUBSUB", "CHANNELS") == []
-    assert loaded.admin.command("PUBSUB", "NUMPAT") == 0
-
-
-def test_replies_that_are_never_read(loaded):
-    """Small ones by the thousand, large ones, and searches: each client holds about a MB."""
-    level = Level(loaded.admin)
-    loaded.admin.command("SET", "k", "x" * 200_000)
-    loaded.admin.batch([["GEOADD", "g", "%.4f" % (i * 0.01), "1", f"m{i}"]
-                        for i in range(5000)])
-    search = encode("GEOSEARCH", "g", "FROMLONLAT", 0, 0, "BYRADIUS", 20000, "km", "WITHCOORD")
-    conns = flood(loaded, 4, encode("PING", "y" * 100) * 50_000)
-    conns += flood(loaded, 4, encode("GET", "k") * 5000)
-    conns += flood(loaded, 4, search * 3000)
-    assert level.grown() < len(conns) * 3 * MB
-    leave(conns)
-    loaded.admin.command("DEL", "k", "g")
-    level.back()
-
-
-def test_messages_that_are_never_read(loaded):
-    level = Level(loaded.admin)
-    conns = flood(loaded, 20, encode("SUBSCRIBE", "news"))
-    for _ in range(300):
-        loaded.admin.command("PUBLISH", "news", "x" * 50_000)
-        assert level.grown() < 20 * 8 * MB
-    for conn in conns:
-        wait_until(lambda c=conn: is_closed(c.sock), "it is closed")
-    leave(conns)
-    level.back()
-
-
-def test_monitors_that_never_read(loaded):
-    level = Level(loaded.admin)
-    conns = flood(loaded, 6, encode("MONITOR"))
-    for _ in range(4000):
-        loaded.admin.command("SET", "k", "x" * 20_000)
-        if info(loaded.admin, "client_output_buffer_limit_disconnections") == 6:
-            break
-    for conn in conns:
-        wait_until(lambda c=conn: is_closed(c.sock), "it is closed")
-    leave(conns)
-    loaded.admin.command("DEL", "k")
-    level.back()
-
-
-def test_flood_of_queued_commands(loaded):
-    """A transaction holds at most client-query-buffer-limit."""
-    level = Level(loaded.admin)
-    conns = flood(loaded, 4, encode("MULTI") + encode("SET", "k", "x" * 10_000) * 6000,
-                  keep_reading=True)
-    assert level.grown() < 4 * 50 * MB
-    for conn in conns:
-        wait_until(lambda c=conn: is_closed(c.sock), "it is closed")
-    leave(conns)
-    level.back()
-    assert loaded.admin.command("EXISTS", "k") == 0
-
-
-def test_flood_of_watches(loaded):
-    level = Level(loaded.admin)
-    data = b"".join(encode("WATCH", *(f"w{i}-{k}" for k in range(50))) for i in range(300))
-    conns = flood(loaded, 8, data, keep_reading=True)
-    wait_until(lambda: info(loaded.admin, "watching_clients") == 8)
-    for i in range(0, 300, 10):
-        loaded.admin.command("SET", f"w{i}-7", "1")
-    leave(conns)
-    loaded.admin.command("DEL", *(f"w{i}-7" for i in range(0, 300, 10)))
-    level.back()
-    assert info(loaded.admin, "total_watched_keys") == 0
-
-
-def test_flood_of_blocked_clients(loaded):
-    """Each waits for many keys; the keys come, or the clients go, or both."""
-    level = Level(loaded.admin)
-    keys = [f"queue-{i}" for i in range(200)]
-    conns = flood(loaded, 300, encode("BZPOPMIN", *keys, "0"))
-    wait_until(lambda: info(loaded.admin, "blocked_clients") == 300)
-    for i in range(100):
-        loaded.admin.command("ZADD", keys[i], "1", "m")
-    for conn in conns[:50]:
-        assert len(conn.read()) == 3
-    leave(conns)
-    level.back()
-    loaded.admin.command("DEL", *keys)
-    assert info(loaded.admin, "blocked_clients") == 0
-
-
-@pytest.mark.parametrize("mode", ([], ["BCAST", "PREFIX", "t"]))
-def test_flood_of_tracked_keys(loaded, mode):
-    """Clients that track, and never read what they are told."""
-    level = Level(loaded.admin)
-    data = encode("HELLO", "3") + encode("CLIENT", "TRACKING", "ON", *mode)
-    data += b"".join(encode("MGET", *(f"t{i}-{k}" for k in range(50))) for i in range(200))
-    conns = flood(loaded, 10, data, keep_reading=True)
-    wait_until(lambda: info(loaded.admin, "tracking_clients") == 10)
-    pairs = [word for i in range(200) for word in (f"t{i}-3", "x" * 100)]
-    for _ in range(20):
-        loaded.admin.command("MSET", *pairs)
-    loaded.admin.command("DEL", *pairs[::2])
-    leave(conns)
-    # the table forgets the clients' keys bit by bit, or when they change
-    wait_until(lambda: info(loaded.admin, "tracking_clients") == 0)
-    level.back()
-
-
-def test_slow_senders(loaded):
-    """A byte at a time from many clients."""
-    level = Level(loaded.admin)
-    data = encode("SET", "slow", "value") + b"PING\r\n"
-    conns = [loaded.connect(tcp=True) for _ in range(100)]
-    for i in range(len(data)):
+def test_watches(server):
+    with given_back(server), Served(server):
+        conns = [server.connect() for _ in range(5)]
+        for i, conn in enumerate(conns):
+            conn.command("WATCH", *[f"watched:{i}:{k}" for k in range(20_000)])
         for conn in conns:
-            conn.send(data[i:i + 1])
-    for conn in conns:
-        assert (conn.read(), conn.read()) == (b"OK", b"PONG")
-    leave(conns)
-    level.back()
+            conn.close()
+
+
+# ---- replies, messages ----
+
+
+def test_replies_that_nobody_reads(server):
+    """A view and a chunk of each, not the reply."""
+    with given_back(server), Served(server), server.connect() as conn:
+        conn.command("ZADD", "z", *[w for i in range(100_000) for w in (i, f"member:{i:07}")])
+        conns = [server.connect(receive_buffer=4096) for _ in range(20)]
+        for each in conns:
+            each.send(resp.encode("ZRANGE", "z", 0, -1, "WITHSCORES") * 100)
+        time.sleep(0.5)
+        clients, _ = figures(conn)
+        assert clients < 20 * 2_500_000
+        for each in conns:
+            each.close()
+
+
+def test_subscriptions(server):
+    with given_back(server), Served(server):
+        with server.connect() as a, server.connect() as b:
+            for conn, verb in ((a, "SUBSCRIBE"), (b, "PSUBSCRIBE")):
+                for at in range(0, 30_000, 1000):
+                    conn.send(resp.encode(verb, *[f"c{at + k}" for k in range(1000)]))
+                    for _ in range(1000):
+                        conn.read()
+
+
+def test_messages_to_one_who_does_not_read(start):
+    server = start.subject("--client-output-buffer-limit", "pubsub 1mb 0 0", "--threads", "2")
+    with given_back(server), Served(server), server.connect() as conn:
+        deaf = [server.connect(receive_buffer=4096) for _ in range(10)]
+        for each in deaf:
+            each.command("SUBSCRIBE", "c")
+        for _ in range(3000):
+            if conn.command("PUBLISH", "c", "x" * 20_000) == 0:
+                break
+        assert conn.command("PUBLISH", "c", "x") == 0
+        for each in deaf:
+            each.close()
+
+
+def test_clients_that_wait(server):
+    with given_back(server), Served(server), server.connect() as conn:
+        conns = [server.connect() for _ in range(300)]
+        for i, each in enumerate(conns):
+            each.send(resp.encode("BZPOPMIN", *[f"q{(i + k) % 50}" for k in range(20)], "0"))
+        while b"\r\nblocked_clients:300\r\n" not in conn.command("INFO", "clients"):
+            time.sleep(0.01)
+        for each in conns:
+            each.close()
+
+
+def test_tracked_keys(start):
+    server = start.subject("--tracking-table-max-keys", "20000", "--threads", "4")
+    with given_back(server, slack=8_000_000), Served(server), server.connect() as conn:
+        conns = [server.connect(resp=3) for _ in range(5)]
+        for i, each in enumerate(conns):
+            each.command("CLIENT", "TRACKING", "ON")
+            for at in range(0, 20_000, 1000):
+                each.send(resp.encode("MGET", *[f"t:{i}:{at + k}" for k in range(1000)]))
+        for each in conns:
+            n = 0
+            while n < 20:  # what makes room is told in between
+                n += not isinstance(each.read(), resp.Push)
+        text = conn.command("INFO", "stats")
+        assert int(text.partition(b"tracking_total_keys:")[2].split(b"\r\n")[0]) <= 20_000
+        for each in conns:
+            each.close()
