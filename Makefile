@@ -58,13 +58,15 @@ stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes
 	@YONDER_BIN_DIR=build-tsan tests/stress/run.py --threads 4 --seconds 600 \
 	    --patience 120 --keep-log build-tsan/stress.log $(STRESS)
 
-hostile: deps ## damaged byte streams against a server with AddressSanitizer (3 minutes)
-	@cmake --preset asan
-	@cmake --build build-asan -j $(JOBS) --target yonder-server
-	@YONDER_BIN_DIR=build-asan /usr/bin/python3 tests/wire/hostile.py $(HOSTILE)
-
 linear: deps build ## are histories linearizable? (10 minutes)
 	@tests/linear/run.py --seconds 200 --threads 1 2 4 --keep-log build/linear.log $(LINEAR)
+
+hostile: deps ## 100,000 hostile byte streams on an ASan server (10 minutes)
+	@cmake --preset asan
+	@cmake --build build-asan -j $(JOBS) --target yonder-server
+	@ASAN_OPTIONS=abort_on_error=1:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	    YONDER_BIN_DIR=build-asan tests/hostile/run.py --streams 100000 --threads 4 --verbose \
+	    --keep build-asan/hostile $(HOSTILE)
 
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage

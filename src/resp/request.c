@@ -38,6 +38,8 @@
 #define SPANS_MIN 16        /* first size: nearly every command fits */
 #define KEEP_SPANS_MAX 4096 /* more is given back after the request */
 #define KEEP_WORDS_MAX 16384
+#define REST_SPANS_MAX 64 /* a resting parser gives back more than it needs */
+#define REST_WORDS_MAX 1024
 
 void yn_request_init(struct yn_request *req)
 {
@@ -78,6 +80,32 @@ void yn_request_next(struct yn_request *req)
     req->bulk_len = -1;
     req->is_started = false;
     req->is_inline = false;
+}
+
+/* Room for the slices, and the words of an inline request, are taken when the request is
+ * complete; of one that is not only the spans are needed. */
+void yn_request_shrink(struct yn_request *req)
+{
+    if (req->argv_cap > REST_SPANS_MAX) {
+        free(req->argv);
+        req->argv = NULL;
+        req->argv_cap = 0;
+    }
+    yn_buf_reset(&req->words, REST_WORDS_MAX);
+    if (req->spans_cap <= REST_SPANS_MAX || req->spans_cap / 4 <= req->argc)
+        return;
+    size_t cap = req->argc > SPANS_MIN ? req->argc : SPANS_MIN;
+    struct yn_request_span *spans = realloc(req->spans, cap * sizeof *spans);
+    if (spans == NULL)
+        return;
+    req->spans = spans;
+    req->spans_cap = cap;
+}
+
+size_t yn_request_memory(const struct yn_request *req)
+{
+    return req->spans_cap * sizeof *req->spans + req->argv_cap * sizeof *req->argv +
+           req->words.cap;
 }
 
 static enum yn_request_status fail(struct yn_request *req, const char *text)

@@ -73,6 +73,12 @@ void yn_request_clear(struct yn_request *req);
  * large). To be called after DONE and EMPTY; ERROR is final. */
 void yn_request_next(struct yn_request *req);
 
+/* Gives back memory beyond what the request, as far as it was parsed, needs: for a parser
+ * that may rest for long. Not between DONE and yn_request_next. */
+void yn_request_shrink(struct yn_request *req);
+/* Bytes that the parser holds on the heap. */
+size_t yn_request_memory(const struct yn_request *req);
+
 /* Whether it has seen the first bytes of a request, and must see the others. */
 static inline bool yn_request_has_begun(const struct yn_request *req)
 {

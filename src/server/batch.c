@@ -53,6 +53,8 @@ enum yn_request_status batch_parse(struct batch *batch, struct yn_request *start
         at += request->used;
         batch->spec[batch->n++] = NULL;
     }
+    /* the connection may rest now, with what large requests of others have left behind */
+    yn_request_shrink(started);
     if (batch->n == 0)
         return status;
     if (status == YN_REQUEST_ERROR)

@@ -31,8 +31,8 @@ void conn_show(struct conn *conn)
     conn_note_size(&f->out_cap, conn->out.cap);
     conn_note_size(&f->queued,
                    conn->io.stream.write_queue_size + conn->out.len + conn->jobs_bytes);
-    conn_note_size(&f->held, conn->in.cap + conn->out.cap + conn->writing.cap +
-                                 conn->jobs_bytes +
+    conn_note_size(&f->held, yn_request_memory(&conn->request) + conn->in.cap +
+                                 conn->out.cap + conn->writing.cap + conn->jobs_bytes +
                                  (conn->tls != NULL ? tls_memory(conn->tls) : 0));
     conn_note_flag(&f->is_reading, conn->is_reading);
     conn_note_flag(&f->is_writing, conn->is_writing);

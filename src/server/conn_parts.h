@@ -11,6 +11,9 @@
 
 /* Answers that are queued beyond this stop further commands until the client reads. */
 #define OUT_HIGH ((size_t)1024 * 1024)
+/* The same before the client has logged in, and what is read from it at once. */
+#define STRANGER_OUT_HIGH ((size_t)4 * 1024)
+#define STRANGER_READ ((size_t)4 * 1024)
 /* Least room for a read behind the bytes of half a request. */
 #define READ_ROOM ((size_t)16 * 1024)
 
@@ -43,6 +46,8 @@ static inline size_t conn_noted_size(const atomic_size_t *figure)
 
 /* Bytes of answers that the kernel has not taken, pushes included. */
 size_t conn_queued_now(const struct conn *conn);
+/* Whether as many wait as may, and the client has to read first. */
+bool conn_is_out_full(const struct conn *conn);
 /* Kills the connection, and counts it, if it is not about to be closed already. */
 void conn_kill_counted(struct conn *conn, const char *reason, _Atomic uint64_t *count);
 

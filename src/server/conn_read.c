@@ -61,7 +61,7 @@ static bool can_take_more(const struct conn *conn)
         return false;
     if (conn->blocked.is_waiting || conn->is_held || jobs_are_apart(conn))
         return conn->in.len < WAITING_IN_MAX;
-    return !jobs_are_pending(conn) && !conn->has_more && conn_queued_now(conn) < OUT_HIGH;
+    return !jobs_are_pending(conn) && !conn->has_more && !conn_is_out_full(conn);
 }
 
 /* Decides what the connection waits for next. */
@@ -82,7 +82,7 @@ static void settle(struct conn *conn)
     }
     /* A job waits for the socket, and so do commands when too much is queued. */
     bool goes_on = has_job ? !conn->is_writing && !is_apart
-                           : conn->has_more && !waits && n < OUT_HIGH;
+                           : conn->has_more && !waits && !conn_is_out_full(conn);
     if (goes_on)
         loop_wake(conn->loop, conn);
     bool takes_more = can_take_more(conn);
@@ -147,6 +147,8 @@ static size_t read_room(const struct conn *conn)
 {
     size_t have = conn->in.len;
     size_t need = conn->request.need;
+    if (!conn->limits.authenticated)
+        return STRANGER_READ;
     bool is_huge = need >= BLOB_LEN_MIN;
     /* behind a huge argument its words, at first in its block */
     if (have >= BLOB_LEN_MIN && have < conn->in.cap && need <= conn->in.cap)
@@ -195,7 +197,8 @@ static void on_alloc(uv_handle_t *handle, size_t hint, uv_buf_t *buf)
     struct conn *conn = handle->data;
     (void)hint;
     if (conn->in.len == 0 || conn->state != CONN_OPEN || conn->tls != NULL)
-        *buf = uv_buf_init(conn->loop->read_buf, LOOP_READ_BYTES);
+        *buf = uv_buf_init(conn->loop->read_buf,
+                           conn->limits.authenticated ? LOOP_READ_BYTES : STRANGER_READ);
     else
         make_room(conn, buf);
 }

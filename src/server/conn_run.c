@@ -20,8 +20,8 @@
 static bool can_execute(const struct conn *conn)
 {
     return !jobs_are_pending(conn) && !conn->blocked.is_waiting && !conn->is_held &&
-           !conn->closes_when_flushed && conn_is_live(conn) &&
-           conn_queued_now(conn) < OUT_HIGH && !conn->out.failed;
+           !conn->closes_when_flushed && conn_is_live(conn) && !conn_is_out_full(conn) &&
+           !conn->out.failed;
 }
 
 static void reply_protocol_error(struct conn *conn)

@@ -22,6 +22,12 @@ size_t conn_queued_now(const struct conn *conn)
            atomic_load_explicit(&conn->push_len, memory_order_relaxed);
 }
 
+bool conn_is_out_full(const struct conn *conn)
+{
+    size_t high = conn->limits.authenticated ? OUT_HIGH : STRANGER_OUT_HIGH;
+    return conn_queued_now(conn) >= high;
+}
+
 void conn_kill_counted(struct conn *conn, const char *reason, _Atomic uint64_t *count)
 {
     if (conn_is_live(conn))

@@ -100,11 +100,26 @@ const char *memory_allocator_name(void)
 
 #else
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+/* Of the sanitizers' runtime, whose header gcc's packages do not bring. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+/* The sanitizers count; libc knows nothing of their blocks. */
+size_t memory_allocated(void)
+{
+    return __sanitizer_get_current_allocated_bytes();
+}
+
+#else
+
 size_t memory_allocated(void)
 {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
 }
+
+#endif
 
 static void measure_pages(struct memory_figures *figures)
 {
@@ -128,7 +143,11 @@ char *memory_report(void)
 
 const char *memory_allocator_name(void)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return "sanitizer";
+#else
     return "libc";
+#endif
 }
 
 #endif

@@ -781,6 +781,38 @@ static void test_random_commands(void **state)
     yn_request_clear(&req);
 }
 
+/* A parser that rests in the middle of a request holds what that needs, not what a wide
+ * one before it took; and goes on. */
+static void test_shrink(void **state)
+{
+    struct yn_request req;
+    char line[3 * 4000 + 2];
+    static const char cut[] = "*3\r\n$1\r\na\r\n$1\r\nb\r\n$5\r\nhe";
+    static const char whole[] = "*3\r\n$1\r\na\r\n$1\r\nb\r\n$5\r\nhello\r\n";
+    (void)state;
+    for (size_t i = 0; i < 4000; i++)
+        memcpy(line + 3 * i, "ab ", 3);
+    memcpy(line + sizeof line - 2, "\r\n", 2);
+    yn_request_init(&req);
+    assert_int_equal(yn_request_memory(&req), 0);
+    assert_int_equal(yn_request_parse(&req, line, sizeof line, &limits_open),
+                     YN_REQUEST_DONE);
+    assert_int_equal(req.argc, 4000);
+    yn_request_next(&req);
+    assert_true(yn_request_memory(&req) > 4000 * 2 * sizeof(struct yn_bytes));
+    assert_int_equal(yn_request_parse(&req, cut, sizeof cut - 1, &limits_open),
+                     YN_REQUEST_MORE);
+    yn_request_shrink(&req);
+    assert_in_range(yn_request_memory(&req), 1, 4096);
+    assert_int_equal(yn_request_parse(&req, whole, sizeof whole - 1, &limits_open),
+                     YN_REQUEST_DONE);
+    assert_int_equal(req.argc, 3);
+    struct yn_bytes last = yn_request_argv(&req, whole)[2];
+    assert_int_equal(last.len, 5);
+    assert_memory_equal(last.data, "hello", 5);
+    yn_request_clear(&req);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -796,6 +828,7 @@ int main(void)
         cmocka_unit_test(test_allocation_failure),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_random_commands),
+        cmocka_unit_test(test_shrink),
     };
     stage = guard_new(64 * KB);
     int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
