@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 BENCH_OUT = --markdown build/bench.md --json build/bench.json --html build/bench.html
 MIXED_OUT = --markdown build/mixed.md --json build/mixed.json
 
-.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear coverage bench bench-full plots profile ablation format install clean
+.PHONY: build help deps run test exhaustive band differential fuzz asan tsan stress linear hostile coverage bench bench-full plots profile ablation format install clean
 .DEFAULT_GOAL := build
 .NOTPARALLEL: # deps first, then build; the parallel work is Ninja's
 
@@ -58,8 +58,13 @@ stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes
 	@YONDER_BIN_DIR=build-tsan tests/stress/run.py --threads 4 --seconds 600 \
 	    --patience 120 --keep-log build-tsan/stress.log $(STRESS)
 
+hostile: deps ## damaged byte streams against a server with AddressSanitizer (3 minutes)
+	@cmake --preset asan
+	@cmake --build build-asan -j $(JOBS) --target yonder-server
+	@YONDER_BIN_DIR=build-asan /usr/bin/python3 tests/wire/hostile.py $(HOSTILE)
+
 linear: deps build ## are histories linearizable? (10 minutes)
-	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
+	@tests/linear/run.py --seconds 200 --threads 1 2 4 --keep-log build/linear.log $(LINEAR)
 
 coverage: ## the suite with gcov; fails under 90 % of core and resp
 	@scripts/deps build run test coverage

@@ -34,7 +34,7 @@
 
 #define THREADS_MAX 64
 #define LIST_MAX 8
-#define N_DATA_LINES 2     /* the head of the set, and of its tree */
+#define N_DATA_LINES 1     /* there are some, but they are fetched side by side */
 #define LINES_AT_A_TIME 4  /* that one core fetches side by side */
 #define ATOMIC_NS 5        /* an exchange on a line that is there */
 #define N_REQUESTS 300000  /* in all, in one simulation */
@@ -75,7 +75,8 @@ struct simulation {
     double read_share;
     struct actor actors[THREADS_MAX];
     size_t n;
-    struct actor *holder; /* of the word, or NULL */
+    struct actor *holder;      /* of the lock, exclusively; or NULL */
+    const struct actor *owner; /* of the word's line, as long as nobody else reads it */
     uint64_t random;
     double now_ns, waited_ns;
     size_t n_done, n_waits, n_long;
@@ -108,7 +109,7 @@ static void enter(struct simulation *s, struct actor *a, enum state state, doubl
 static void begin_request(struct simulation *s, struct actor *a)
 {
     if (a->is_write)
-        enter(s, a, TAKING, ATOMIC_NS + s->costs.line_ns);
+        enter(s, a, TAKING, ATOMIC_NS + line_if(s, s->owner != a));
     else
         enter(s, a, CHECKING, line_if(s, a->is_word_lost));
 }
@@ -167,6 +168,7 @@ static void wake(struct simulation *s)
         struct actor *a = waiting[k];
         waiting[k] = waiting[i];
         a->is_word_lost = false;
+        s->owner = NULL;
         double ns = s->costs.line_ns * (1 + (double)i / LINES_AT_A_TIME);
         enter(s, a, a->is_write ? TAKING : CHECKING,
               ns + (a->is_write ? s->costs.line_ns : 0));
@@ -199,6 +201,7 @@ static void take(struct simulation *s, struct actor *a)
         return;
     }
     s->holder = a;
+    s->owner = a;
     for (size_t i = 0; i < s->n; i++) {
         struct actor *other = &s->actors[i];
         other->is_word_lost = other != a;
@@ -237,9 +240,9 @@ static void give(struct simulation *s, struct actor *a)
 {
     s->holder = NULL;
     s->n_done++;
-    wake(s);
-    if (next_request(s, a))
+    if (next_request(s, a)) /* the line is still here: it may well be the first again */
         begin_request(s, a);
+    wake(s);
 }
 
 /* ---- readers ---- */
@@ -255,6 +258,7 @@ static void read_on(struct simulation *s, struct actor *a)
 static void check(struct simulation *s, struct actor *a)
 {
     a->is_word_lost = false;
+    s->owner = s->owner == a ? a : NULL;
     if (s->holder != NULL) {
         wait(s, a);
         return;

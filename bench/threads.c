@@ -327,6 +327,16 @@ static void go_first(int priority)
         die("--first needs the right to it");
 }
 
+/* A slice is too short to wait until the system has spread its threads over the
+ * processors. */
+static void spread(size_t i)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(i % (size_t)sysconf(_SC_NPROCESSORS_ONLN), &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
@@ -334,6 +344,7 @@ static void *run_worker(void *arg)
     worker->n_done = 0;
     worker->delayed_s = -delay_s();
     go_first(1);
+    spread(worker->slot);
     pthread_barrier_wait(&barrier);
     double began_s = now_s();
     while (!atomic_load_explicit(&is_over, memory_order_relaxed)) {

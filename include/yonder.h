@@ -253,6 +253,17 @@ YN_API enum yn_status yn_zset_freeze(struct yn_zset *set, struct yn_view **out_v
  * freed before. */
 YN_API void yn_view_free(struct yn_view *view);
 
+/* The same in two steps, since there may be much that only it needed: the first, called
+ * where yn_view_free may be, ends the view; the second frees the rest, in any thread, at
+ * any time. */
+struct yn_garbage {
+    void *first;
+    size_t n; /* blocks */
+    const struct yn_allocator *allocator;
+};
+YN_API struct yn_garbage yn_view_release(struct yn_view *view);
+YN_API void yn_garbage_free(struct yn_garbage garbage);
+
 /* Whether the set is still as the frozen view shows it. Called where the set may be read.
  * False only means that it has been written to. */
 YN_API bool yn_view_is_current(const struct yn_view *view);

@@ -29,7 +29,7 @@ TABLE = [
     ("plan and order", r"^src/core/(search|estimate|stop|nearest|ranked|hits)\.|:__popcountdi2$"
                        r"|^libc\.so.*:(msort|qsort|__qsort)"),
     ("tree and dictionary", r"^src/core/(tree|tree_cut|leaf|dict\w*|zset|cursor|builder|copy|"
-                            r"combine|refs|join|histogram|encode|geohash|bytes|tree_check)\.|^src/server/key(space\w*|dir)\.c|:XXH|^.*xxh"),
+                            r"combine\w*|refs|join|histogram|encode|geohash|bytes|tree_check)\.|^src/server/key(space\w*|dir)\.c|:XXH|^.*xxh"),
     ("number printing", r"^src/core/num_format\.c|^src/core/num\.c:yn_num_format"
                         r"|^src/core/(num_digits|decimal|pow10)\."
                         r"|^libc\.so.*:(_*v?f?s?n?printf|_*printf|__mpn|_itoa|hack_digit|_IO_)"),

@@ -136,7 +136,7 @@ static bool dump_hold(struct cmd_job *base)
 static void dump_free(struct cmd_job *base)
 {
     struct dump_job *job = (struct dump_job *)base;
-    yn_view_free(job->held);
+    host_view_free(job->held);
     free(job);
 }
 

@@ -108,7 +108,7 @@ static void job_free(struct cmd_job *base)
 {
     struct geo_job *job = (struct geo_job *)base;
     yn_search_free(job->search);
-    yn_view_free(job->held);
+    host_view_free(job->held);
     free(job);
 }
 

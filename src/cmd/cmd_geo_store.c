@@ -154,7 +154,7 @@ static void job_free(struct cmd_job *base)
 {
     struct store_job *job = (struct store_job *)base;
     yn_search_free(job->search);
-    yn_view_free(job->held);
+    host_view_free(job->held);
     yn_zset_free(job->result);
     free(job);
 }

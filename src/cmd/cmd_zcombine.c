@@ -220,7 +220,7 @@ static bool job_begin(struct cmd_job *base, struct cmd_call *call)
 static void free_views(struct combine_job *job)
 {
     for (size_t i = 0; job->views != NULL && i < job->combine.n_sources; i++)
-        yn_view_free(job->views[i]);
+        host_view_free(job->views[i]);
     free(job->views);
     job->views = NULL;
 }

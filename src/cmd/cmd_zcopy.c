@@ -53,7 +53,7 @@ static bool job_hold(struct cmd_job *base)
 static void job_free(struct cmd_job *base)
 {
     struct copy_job *job = (struct copy_job *)base;
-    yn_view_free(job->held);
+    host_view_free(job->held);
     yn_zset_free(job->result);
     free(job);
 }

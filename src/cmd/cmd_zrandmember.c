@@ -124,7 +124,7 @@ static bool job_hold(struct cmd_job *base)
 static void job_free(struct cmd_job *base)
 {
     struct random_job *job = (struct random_job *)base;
-    yn_view_free(job->held);
+    host_view_free(job->held);
     free(job);
 }
 

@@ -59,6 +59,10 @@ bool host_reply_nests_pairs(struct host *h);
 
 /* ---- long work ---- */
 
+/* Frees a frozen view (or NULL) where yn_view_free may be called; what only it needed may
+ * be freed by another thread. */
+void host_view_free(struct yn_view *view);
+
 /* Work that takes so long, in nanoseconds, is better done in another thread (is_long of
  * a job, see cmd.h). 0: any; UINT64_MAX: none. */
 uint64_t host_long_ns(struct host *h);

@@ -83,7 +83,7 @@ static bool job_hold(struct cmd_job *base)
 static void job_free(struct cmd_job *base)
 {
     struct reply_job *job = (struct reply_job *)base;
-    yn_view_free(job->held);
+    host_view_free(job->held);
     free(job);
 }
 

@@ -39,149 +39,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "core/combine_parts.h"
 
-#include "core/join.h"
-#include "core/refs.h"
-#include "core/zset.h"
-
-#define BATCH YN_AHEAD_MAX
 /* So many sources may be walked through; in others members are looked up. */
 #define JOINS_MAX 8
 /* Where look-ups are slow, up to so many times as many members are gone through first. */
 #define SLOW_LARGER 4
-
-/* ---- the table ---- */
-
-struct table {
-    uint64_t *slots; /* upper half of the hash, number of the ref + 1; 0: free */
-    size_t n_slots;  /* a power of two */
-    uint64_t seed;
-};
-
-/* A table for n refs. False: out of memory, or too many for their numbers. */
-static bool table_init(struct table *table, struct yn_mem *mem, size_t n, uint64_t seed)
-{
-    table->n_slots = 16;
-    table->seed = seed;
-    while (table->n_slots < 2 * n)
-        table->n_slots *= 2;
-    table->slots = NULL;
-    if (n < UINT32_MAX)
-        table->slots = yn_mem_take(mem, table->n_slots * sizeof *table->slots);
-    if (table->slots == NULL)
-        return false;
-    memset(table->slots, 0, table->n_slots * sizeof *table->slots);
-    return true;
-}
-
-static void table_clear(struct table *table, struct yn_mem *mem)
-{
-    yn_mem_give(mem, table->slots, table->n_slots * sizeof *table->slots);
-    table->slots = NULL;
-}
-
-static uint64_t hash_of(const struct table *table, struct yn_bytes member)
-{
-    return XXH3_64bits_withSeed(member.len > 0 ? member.data : "", member.len,
-                                table->seed);
-}
-
-static void table_add(struct table *table, uint64_t hash, size_t ref)
-{
-    size_t mask = table->n_slots - 1, i = hash & mask;
-    while (table->slots[i] != 0)
-        i = (i + 1) & mask;
-    table->slots[i] = hash >> 32 << 32 | (uint64_t)(ref + 1);
-}
-
-#define NO_REF SIZE_MAX
-
-static bool is_member(const struct yn_ref *ref, struct yn_bytes member)
-{
-    struct yn_bytes at = yn_ref_member(ref->entry);
-    return at.len == member.len &&
-           (at.len == 0 || memcmp(at.data, member.data, at.len) == 0);
-}
-
-/* The number of the member's ref, or NO_REF. Without a member: of the first whose hash is
- * like it. */
-static size_t table_find(const struct table *table, const struct yn_ref *refs,
-                         uint64_t hash, const struct yn_bytes *member)
-{
-    size_t mask = table->n_slots - 1;
-    for (size_t i = hash & mask; table->slots[i] != 0; i = (i + 1) & mask) {
-        size_t ref = (table->slots[i] & UINT32_MAX) - 1;
-        if (table->slots[i] >> 32 == hash >> 32 &&
-            (member == NULL || is_member(&refs[ref], *member)))
-            return ref;
-    }
-    return NO_REF;
-}
-
-/* Finds n members side by side. */
-static void table_find_many(const struct table *table, const struct yn_ref *refs,
-                            const struct yn_bytes *members, const uint64_t *hashes,
-                            size_t n, size_t *out_refs)
-{
-    for (size_t i = 0; i < n; i++) {
-        out_refs[i] = table_find(table, refs, hashes[i], NULL);
-        if (out_refs[i] != NO_REF)
-            __builtin_prefetch(&refs[out_refs[i]]);
-    }
-    for (size_t i = 0; i < n; i++)
-        if (out_refs[i] != NO_REF)
-            __builtin_prefetch(refs[out_refs[i]].entry);
-    for (size_t i = 0; i < n; i++)
-        if (out_refs[i] != NO_REF)
-            out_refs[i] = table_find(table, refs, hashes[i], &members[i]);
-}
-
-/* ---- reading a source ---- */
-
-/* Some entries of a leaf, one after the other. */
-struct batch {
-    size_t n;
-    const char *entries[BATCH];
-    struct yn_bytes members[BATCH];
-    double scores[BATCH];
-};
-
-static void start_reading(struct yn_cursor *cursor, const struct yn_view *view)
-{
-    yn_cursor_seek(cursor, view, 0);
-}
-
-/* Reads the entries from the cursor on, and moves it behind them. False: there are none.
- */
-static bool read_batch(struct yn_cursor *cursor, struct batch *batch)
-{
-    if (cursor->depth < 0)
-        return false;
-    const struct yn_leaf *leaf = cursor->node[cursor->depth];
-    size_t from = cursor->slot[cursor->depth], n = leaf->head.n - from;
-    batch->n = n < BATCH ? n : BATCH;
-    for (size_t i = 0; i < batch->n; i++) {
-        struct yn_bytes entry = yn_leaf_entry(leaf, from + i);
-        batch->entries[i] = entry.data;
-        batch->members[i] = yn_entry_member(entry.data, entry.len);
-        batch->scores[i] = yn_leaf_score(leaf, from + i);
-    }
-    cursor->slot[cursor->depth] = (uint16_t)(from + batch->n - 1);
-    yn_cursor_next(cursor);
-    return true;
-}
-
-/* Hashes of a batch's members; what the table holds for them is asked for. */
-static void hash_batch(const struct table *table, const struct batch *batch,
-                       uint64_t *out_hashes)
-{
-    for (size_t i = 0; i < batch->n; i++) {
-        out_hashes[i] = hash_of(table, batch->members[i]);
-        __builtin_prefetch(&table->slots[out_hashes[i] & (table->n_slots - 1)]);
-    }
-}
 
 /* ---- scores ---- */
 
@@ -201,14 +64,6 @@ static double aggregate(enum yn_aggregate how, double score, double other)
 
 /* ---- the work ---- */
 
-/* A source: what is read, and, unless that is frozen, its set, where members are looked
- * up. */
-struct part {
-    const struct yn_view *view; /* NULL: an empty one */
-    const struct yn_zset *set;
-    double weight;
-};
-
 struct combine {
     const struct yn_combination *how;
     struct yn_mem mem;         /* of everything but the result */
@@ -221,28 +76,6 @@ struct combine {
     struct yn_stopper stopper;
     uint64_t seed; /* of the table's hash */
 };
-
-static size_t count_of(const struct part *source)
-{
-    return source->view == NULL ? 0 : source->view->count;
-}
-
-static struct part part_of(const struct yn_combination *how, size_t i)
-{
-    const struct yn_source *source = &how->sources[i];
-    struct part part = {.weight = source->weight};
-    if (source->set == NULL)
-        return part;
-    part.set = how->views == NULL ? source->set : NULL;
-    part.view = how->views == NULL ? yn_zset_view(source->set) : how->views[i];
-    return part;
-}
-
-/* Whether two sources are one set. */
-static bool are_same(const struct part *a, const struct part *b)
-{
-    return a->view->tree == b->view->tree;
-}
 
 /* Counts work on n entries. */
 static bool ends(struct combine *combine, size_t n)
@@ -807,64 +640,4 @@ enum yn_status yn_zset_count_common(const struct yn_combination *how, size_t lim
     give_refs(&combine);
     yn_mem_give(&combine.mem, combine.sources, combine.n_taken * sizeof *combine.sources);
     return status;
-}
-
-/* ---- costs ---- */
-
-/* Nanoseconds for an entry that is walked past, looked up (slowly: where all scores are
- * one), taken through a table, and built into the result; and all of that in a union. */
-#define WALKED_NS 15
-#define LOOKED_UP_NS 120
-#define SLOW_NS 600
-#define TABLED_NS 60
-#define BUILT_NS 120
-#define UNITED_NS 200
-
-/* The source that the others are held against. */
-static size_t find_driver(const struct yn_combination *how)
-{
-    size_t driver = 0;
-    for (size_t i = 1; how->kind == YN_INTERSECTION && i < how->n_sources; i++) {
-        struct part part = part_of(how, i), best = part_of(how, driver);
-        if (count_of(&part) < count_of(&best))
-            driver = i;
-    }
-    return driver;
-}
-
-/* What it costs to hold the others against the driver. */
-static struct yn_combine_cost compare_cost(const struct yn_combination *how)
-{
-    size_t driver = find_driver(how);
-    struct part first = part_of(how, driver);
-    double n = (double)count_of(&first), live = 0, frozen = n, tabled = n;
-    for (size_t i = 0; n > 0 && i < how->n_sources; i++) {
-        struct part part = part_of(how, i);
-        double count = (double)count_of(&part);
-        struct yn_join join;
-        if (i == driver || count == 0)
-            continue;
-        yn_join_init(&join, first.view, part.set, part.view);
-        tabled += count;
-        frozen += count * (join.is_merge ? WALKED_NS : TABLED_NS);
-        live += join.is_merge ? (n + count) * WALKED_NS
-                              : n * (join.is_slow ? SLOW_NS : LOOKED_UP_NS);
-    }
-    if (how->kind == YN_DIFFERENCE && live > tabled * TABLED_NS)
-        live = tabled * TABLED_NS;
-    return (struct yn_combine_cost){(uint64_t)(live + n * BUILT_NS),
-                                    (uint64_t)(frozen + n * (TABLED_NS + BUILT_NS))};
-}
-
-struct yn_combine_cost yn_combination_cost(const struct yn_combination *how)
-{
-    double total = 0;
-    if (how->kind != YN_UNION)
-        return compare_cost(how);
-    for (size_t i = 0; i < how->n_sources; i++) {
-        struct part part = part_of(how, i);
-        total += (double)count_of(&part);
-    }
-    uint64_t cost_ns = (uint64_t)(total * UNITED_NS);
-    return (struct yn_combine_cost){cost_ns, cost_ns};
 }

@@ -29,6 +29,9 @@
 #define EDGE_NS 700
 #define EDGES_SAMPLED 64
 
+/* No search of a circle or a box costs more for each entry of a small set. */
+#define SMALL_NS 1000
+
 struct tally {
     const struct yn_region *region;
     bool is_banded; /* the cover goes all around the world: shapes are looked at */
@@ -147,6 +150,9 @@ uint64_t yn_search_cost_ns(const struct yn_search *search, const struct yn_view 
                            uint64_t enough_ns, size_t *out_n_results)
 {
     size_t limit = search->query.limit;
+    if (out_n_results == NULL && view->count < enough_ns / SMALL_NS &&
+        search->query.shape.kind != YN_POLYGON)
+        return 0;
     double entries = (double)view->count, enough = (double)enough_ns;
     double cost = cost_of(search, entries);
     if (cost >= enough || out_n_results != NULL) {

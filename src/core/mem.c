@@ -53,6 +53,11 @@ void yn_mem_give(struct yn_mem *mem, void *block, size_t size)
     mem->hook->free(mem->hook->ctx, block, size);
 }
 
+void yn_mem_forget(struct yn_mem *mem, size_t size)
+{
+    set_used(mem, mem->used - size);
+}
+
 bool yn_mem_grow(const struct yn_allocator *hook, void **array, size_t *cap,
                  size_t n_wanted, size_t element_size)
 {

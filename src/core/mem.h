@@ -18,6 +18,8 @@ struct yn_mem {
 void yn_mem_init(struct yn_mem *mem, const struct yn_options *options);
 void *yn_mem_take(struct yn_mem *mem, size_t size); /* NULL: out of memory */
 void yn_mem_give(struct yn_mem *mem, void *block, size_t size);
+/* Counts so many bytes as given back, since somebody else will free the blocks. */
+void yn_mem_forget(struct yn_mem *mem, size_t size);
 
 /* Bytes taken and not given back. May be asked while another thread takes and gives:
  * views are made and freed beside readers. */

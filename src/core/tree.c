@@ -54,12 +54,19 @@ static size_t node_size(const struct yn_node *node)
     return node->cap;
 }
 
+static void retire(struct yn_view *view, struct yn_node *node)
+{
+    node->retired_next = view->retired;
+    view->retired = node;
+    view->n_retired++;
+    view->retired_bytes += node_size(node);
+}
+
 void yn_tree_drop(struct yn_tree *tree, struct yn_node *node)
 {
     tree->n_dropped++;
     if (is_shared(tree, node)) {
-        node->retired_next = tree->newest->retired;
-        tree->newest->retired = node;
+        retire(tree->newest, node);
     } else {
         yn_mem_give(&tree->mem, node, node_size(node));
     }
@@ -1024,7 +1031,20 @@ struct yn_view *yn_tree_freeze(struct yn_tree *tree)
     return view;
 }
 
-void yn_tree_view_free(struct yn_view *view)
+/* Leaves to the next older view what that shows. */
+static void pass_on(struct yn_view *view, struct yn_view *older)
+{
+    struct yn_node *node = view->retired;
+    view->retired = NULL;
+    view->n_retired = view->retired_bytes = 0;
+    while (node != NULL) {
+        struct yn_node *next = node->retired_next;
+        retire(node->birth <= older->epoch ? older : view, node);
+        node = next;
+    }
+}
+
+struct yn_garbage yn_tree_view_release(struct yn_view *view)
 {
     struct yn_tree *tree = view->tree;
     struct yn_view *older = view->older;
@@ -1032,18 +1052,22 @@ void yn_tree_view_free(struct yn_view *view)
         view->newer->older = older;
     else
         tree->newest = older;
-    if (older != NULL)
+    if (older != NULL) {
         older->newer = view->newer;
-    struct yn_node *node = view->retired;
+        pass_on(view, older);
+    }
+    struct yn_garbage garbage = {view->retired, view->n_retired, tree->mem.hook};
+    yn_mem_forget(&tree->mem, view->retired_bytes);
+    yn_mem_give(&tree->mem, view, sizeof *view);
+    return garbage;
+}
+
+void yn_garbage_free(struct yn_garbage garbage)
+{
+    struct yn_node *node = garbage.first;
     while (node != NULL) {
         struct yn_node *next = node->retired_next;
-        if (older != NULL && node->birth <= older->epoch) {
-            node->retired_next = older->retired;
-            older->retired = node;
-        } else {
-            yn_mem_give(&tree->mem, node, node_size(node));
-        }
+        garbage.allocator->free(garbage.allocator->ctx, node, node_size(node));
         node = next;
     }
-    yn_mem_give(&tree->mem, view, sizeof *view);
 }

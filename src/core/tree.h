@@ -28,6 +28,7 @@ struct yn_view {
     struct yn_tree *tree;
     struct yn_view *older, *newer;
     struct yn_node *retired; /* what this view, and no newer one, still needs */
+    size_t n_retired, retired_bytes;
 };
 
 struct yn_tree {
@@ -157,8 +158,8 @@ void yn_tree_long_free(struct yn_tree *tree, struct yn_long *block);
 size_t yn_tree_count_below(const struct yn_view *view, uint64_t key, bool or_equal);
 
 struct yn_view *yn_tree_freeze(struct yn_tree *tree);
-/* Unlinks the view and frees what only it needed, the view itself included. */
-void yn_tree_view_free(struct yn_view *view);
+/* Unlinks the view and frees it; what only it needed is the caller's. */
+struct yn_garbage yn_tree_view_release(struct yn_view *view);
 
 /* A child as its parent sees it. */
 struct yn_record {

@@ -104,9 +104,15 @@ static const char *check_views(const struct yn_tree *tree)
     for (const struct yn_view *view = tree->newest; view != NULL; view = view->older) {
         if (view->epoch >= epoch || view->newer != newer || view->tree != tree)
             return "views: list is not in order";
-        for (const struct yn_node *node = view->retired; node; node = node->retired_next)
+        size_t n = 0;
+        for (const struct yn_node *node = view->retired; node;
+             node = node->retired_next) {
             if (node->birth > view->epoch)
                 return "views: keeps a node it cannot see";
+            n++;
+        }
+        if (n != view->n_retired)
+            return "views: number of retired nodes is wrong";
         epoch = view->epoch;
         newer = view;
     }

@@ -612,15 +612,21 @@ enum yn_status yn_zset_freeze(struct yn_zset *set, struct yn_view **out_view)
     return *out_view != NULL ? YN_OK : YN_ENOMEM;
 }
 
-void yn_view_free(struct yn_view *view)
+struct yn_garbage yn_view_release(struct yn_view *view)
 {
     if (view == NULL)
-        return;
+        return (struct yn_garbage){.first = NULL};
     /* the tree is a set's first field */
     struct yn_zset *set = (struct yn_zset *)(void *)view->tree;
-    yn_tree_view_free(view);
+    struct yn_garbage garbage = yn_tree_view_release(view);
     if (set->is_dead && set->tree.newest == NULL)
         release(set);
+    return garbage;
+}
+
+void yn_view_free(struct yn_view *view)
+{
+    yn_garbage_free(yn_view_release(view));
 }
 
 /* A writer copies every node that a frozen view shows, up to the root. */

@@ -120,6 +120,10 @@ static const struct choice supervisors[] = {{"no", SYSTEMD_NO},
                                             {NULL, 0}};
 static const struct choice channel_defaults[] = {
     {"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
+static const struct choice tls_auths[] = {{"no", CONFIG_TLS_AUTH_NO},
+                                          {"yes", CONFIG_TLS_AUTH_YES},
+                                          {"optional", CONFIG_TLS_AUTH_OPTIONAL},
+                                          {NULL, 0}};
 static const struct choice booleans[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
 
 #define AT(field) offsetof(struct config, field)
@@ -129,6 +133,25 @@ static const struct config_option options[] = {
     /* name, kind, dynamic, default, place, min, max, choices, refuse */
     {"bind", KIND_WORDS, false, "127.0.0.1 -::1", AT(bind), 0, 0, NULL, NULL},
     {"port", KIND_INT, false, "6379", AT(port), 0, 65535, NULL, NULL},
+    {"tls-port", KIND_INT, false, "0", AT(tls_port), 0, 65535, NULL, NULL},
+    {"tls-cert-file", KIND_STRING, true, "", AT(tls_cert_file), 0, 0, NULL, NULL},
+    {"tls-key-file", KIND_STRING, true, "", AT(tls_key_file), 0, 0, NULL, NULL},
+    {"tls-key-file-pass", KIND_STRING, true, "", AT(tls_key_file_pass), 0, 0, NULL, NULL},
+    {"tls-ca-cert-file", KIND_STRING, true, "", AT(tls_ca_cert_file), 0, 0, NULL, NULL},
+    {"tls-ca-cert-dir", KIND_STRING, true, "", AT(tls_ca_cert_dir), 0, 0, NULL, NULL},
+    {"tls-auth-clients", KIND_CHOICE, true, "yes", AT(tls_auth_clients), 0, 0, tls_auths,
+     NULL},
+    {"tls-protocols", KIND_WORDS, true, "", AT(tls_protocols), 0, 0, NULL, NULL},
+    {"tls-ciphers", KIND_STRING, true, "", AT(tls_ciphers), 0, 0, NULL, NULL},
+    {"tls-ciphersuites", KIND_STRING, true, "", AT(tls_ciphersuites), 0, 0, NULL, NULL},
+    {"tls-prefer-server-ciphers", KIND_BOOL, true, "no", AT(tls_prefer_server_ciphers), 0,
+     0, NULL, NULL},
+    {"tls-session-caching", KIND_BOOL, true, "yes", AT(tls_session_caching), 0, 0, NULL,
+     NULL},
+    {"tls-session-cache-size", KIND_INT, true, "20480", AT(tls_session_cache_size), 0,
+     INT_MAX, NULL, NULL},
+    {"tls-session-cache-timeout", KIND_INT, true, "300", AT(tls_session_cache_timeout_s),
+     0, INT_MAX, NULL, NULL},
     {"unixsocket", KIND_STRING, false, "", AT(unixsocket), 0, 0, NULL, NULL},
     {"unixsocketperm", KIND_OCTAL, false, "0", AT(unixsocketperm), 0, 0777, NULL, NULL},
     {"timeout", KIND_INT, true, "0", AT(timeout_s), 0, INT_MAX, NULL, NULL},

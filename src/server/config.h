@@ -22,12 +22,27 @@ struct config_output_limit {
     uint64_t soft;
     uint64_t soft_s;
 };
+/* Whether a client has to show a certificate. */
+enum config_tls_auth {
+    CONFIG_TLS_AUTH_NO,
+    CONFIG_TLS_AUTH_YES,
+    CONFIG_TLS_AUTH_OPTIONAL
+};
+
 enum config_class { CONFIG_CLASS_NORMAL, CONFIG_CLASS_REPLICA, CONFIG_CLASS_PUBSUB };
 #define CONFIG_CLASSES 3
 
 struct config {
-    char *bind;   /* addresses, separated by blanks; "-" in front: may be missing */
-    int64_t port; /* 0: any free one */
+    char *bind;       /* addresses, separated by blanks; "-" in front: may be missing */
+    int64_t port;     /* 0: any free one; none if there is a tls_port */
+    int64_t tls_port; /* 0: none */
+    char *tls_cert_file, *tls_key_file, *tls_key_file_pass;
+    char *tls_ca_cert_file, *tls_ca_cert_dir;
+    int64_t tls_auth_clients; /* enum config_tls_auth */
+    char *tls_protocols, *tls_ciphers, *tls_ciphersuites;
+    bool tls_prefer_server_ciphers;
+    bool tls_session_caching;
+    int64_t tls_session_cache_size, tls_session_cache_timeout_s;
     char *unixsocket;
     int64_t unixsocketperm;
     int64_t timeout_s;

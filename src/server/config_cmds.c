@@ -12,6 +12,7 @@
 #include "server/host_server.h"
 #include "server/log.h"
 #include "server/server.h"
+#include "server/tls.h"
 
 /* ---- CONFIG GET ---- */
 
@@ -96,6 +97,28 @@ static bool has_password(const struct config_option **options, size_t n)
     return false;
 }
 
+/* What is set of TLS is tried, and in force for clients that come from now on. */
+static bool apply_tls_or_reply(struct cmd_call *call,
+                               const struct config_option **options, size_t n)
+{
+    struct server *server = call->host->loop->server;
+    char error[TLS_ERROR_MAX];
+    size_t i = 0;
+    while (i < n && !tls_is_option(config_name(options[i])))
+        i++;
+    if (i == n || server->tls == NULL)
+        return true;
+    struct tls_context *context = tls_context_new(&server->config, error);
+    if (context == NULL) {
+        log_warning("CONFIG SET: TLS stays as it was: %s", error);
+        reply_failed(call, options[i], error);
+        return false;
+    }
+    tls_context_free(server->tls);
+    server->tls = context;
+    return true;
+}
+
 /* Sets all pairs, or none: on failure the values from before are put back. */
 static void set_all_or_reply(struct cmd_call *call, const struct config_option **options,
                              size_t n)
@@ -118,7 +141,7 @@ static void set_all_or_reply(struct cmd_call *call, const struct config_option *
             break;
         }
     }
-    bool ok = n_set == n;
+    bool ok = n_set == n && apply_tls_or_reply(call, options, n);
     for (size_t i = 0; !ok && i < n_set; i++)
         config_set(config, options[i], (struct yn_bytes){old[i].data, old[i].len},
                    ignored);

@@ -36,6 +36,7 @@
 #include "server/watch.h"
 
 struct acl_user;
+struct tls;
 struct loop;
 struct server;
 
@@ -61,7 +62,7 @@ struct conn_figures {
 /* A client that has been let in. */
 struct conn_arrival {
     int fd;
-    bool is_unix, is_local;
+    bool is_unix, is_local, is_tls;
     uint64_t id;
     char address[CONN_ADDRESS_MAX], local_address[CONN_ADDRESS_MAX];
 };
@@ -92,6 +93,7 @@ struct conn {
     struct yn_buf push;     /* SHARED: messages nobody asked for, waiting for a gap */
     atomic_size_t push_len; /* of it, for those without the lock */
 
+    struct tls *tls; /* OWN; NULL: plain text */
     bool is_unix;
     bool is_local; /* from this machine */
 

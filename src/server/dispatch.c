@@ -87,8 +87,6 @@ enum loop_lock dispatch_lock_of(const struct conn *conn, const struct batch *bat
     bool is_alone = conn->loop->server->n_loops == 1;
     size_t end = first + 1;
     *out_end = batch->n;
-    if (conn->tracking.tracker != NULL) /* reads are entered in a table */
-        return LOOP_EXCLUSIVE;
     enum loop_lock how = lock_of_request(batch, first);
     for (; end < batch->n; end++) {
         enum loop_lock next = lock_of_request(batch, end);
@@ -532,6 +530,14 @@ void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spen
         note_slow(loop, &run, spent_ns);
 }
 
+const char *dispatch_long_refusal(const struct cmd_call *call, char *text)
+{
+    const char *refusal = late_refusal_of(call, text);
+    if (refusal != NULL)
+        stats_command_of(&call->host->loop->stats, call->spec)->rejected++;
+    return refusal;
+}
+
 void dispatch_long_again(struct conn *conn, const struct request_copy *request,
                          bool is_quiet, int n_apart)
 {
@@ -547,12 +553,11 @@ void dispatch_long_again(struct conn *conn, const struct request_copy *request,
 
 void dispatch_end_long(struct loop *loop)
 {
+    if (loop->locked != LOOP_EXCLUSIVE)
+        return;
     if (blocked_has_marked(&loop->server->blocked))
         blocking_serve(loop->server);
-    if (loop->has_to_broadcast) { /* before anybody hears that the keys were changed */
-        loop->has_to_broadcast = false;
-        tracking_broadcast(&loop->server->tracking);
-    }
+    loop_broadcast(loop);
 }
 
 void dispatch_step_jobs(struct conn *conn)

@@ -36,6 +36,9 @@ void dispatch_count_long(const struct cmd_call *call, size_t argc, uint64_t spen
  */
 void dispatch_long_again(struct conn *conn, const struct request_copy *request,
                          bool is_quiet, int n_apart);
+/* Why such a call may not change keys any more, since the rights of its user were
+ * changed; NULL: it may. text: room for the reason. */
+const char *dispatch_long_refusal(const struct cmd_call *call, char *text);
 /* What follows on the beginning of such a reply: others are served and told. Under the
  * lock, as that had it. */
 void dispatch_end_long(struct loop *loop);

@@ -203,6 +203,18 @@ bool host_reply_nests_pairs(struct host *h)
 
 /* ---- long work ---- */
 
+/* So few blocks are freed on the spot. */
+#define GARBAGE_FEW 64
+
+void host_view_free(struct yn_view *view)
+{
+    const struct loop *loop = loop_current();
+    struct yn_garbage garbage = yn_view_release(view);
+    if (garbage.n <= GARBAGE_FEW || loop == NULL ||
+        !pool_free_garbage(&loop->server->pool, garbage))
+        yn_garbage_free(garbage);
+}
+
 uint64_t host_long_ns(struct host *h)
 {
     int64_t threshold_us = h->loop->server->config.offload_threshold_us;

@@ -77,8 +77,9 @@ static void add_listener(const struct listener *listener, size_t i, struct yn_bu
     if (listener->is_unix || colon == NULL)
         line(out, "listener%zu:name=unix,bind=%s", i, listener->name);
     else
-        line(out, "listener%zu:name=tcp,bind=%.*s,port=%s", i,
-             (int)(colon - listener->name), listener->name, colon + 1);
+        line(out, "listener%zu:name=%s,bind=%.*s,port=%s", i,
+             listener->is_tls ? "tls" : "tcp", (int)(colon - listener->name),
+             listener->name, colon + 1);
 }
 
 static void add_server(const struct server *s, const struct stats *c, struct yn_buf *out)

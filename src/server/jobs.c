@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/acl_conns.h"
 #include "server/dispatch.h"
 #include "server/met_expired.h"
 #include "server/server.h"
@@ -10,6 +11,9 @@
 /* A transaction that has answered much already goes on with its jobs in such steps before
  * it holds them: there may be thousands. */
 #define SMALL_CHUNK ((size_t)4096)
+/* What was long to work out is read from all over memory: a chunk of it takes the loop
+ * about as long as a larger one of other replies. */
+#define LONG_CHUNK (JOBS_CHUNK / 4)
 /* A store is worked out so often beside the loop before it is done on it, since its
  * source changes all the time. */
 #define APART_MAX 3
@@ -366,13 +370,35 @@ static void run_again(struct held_job *held)
     held_free(held);
 }
 
+/* Answers, or begins to, and counts the call. Returns false when it has to be run again.
+ */
+static bool answer_worked(struct held_job *held, struct cmd_call *call)
+{
+    struct loop *loop = held->loop;
+    char text[STOPPED_TEXT_MAX], reason[ACL_REFUSAL_MAX];
+    const char *refusal =
+        held->job->changes_keys ? dispatch_long_refusal(call, reason) : NULL;
+    if (refusal != NULL) {
+        host_reply_error(call->host, refusal);
+        free_job(loop, call->job);
+        call->job = NULL;
+        return true;
+    }
+    begin_with_views(loop);
+    bool is_answered =
+        cmd_job_begin_worked(call, held->status, stopped_text(held->limit_ms, text));
+    end_with_views(loop);
+    if (is_answered)
+        dispatch_count_long(call, held->argc, held->spent_ns);
+    return is_answered;
+}
+
 /* Begins the reply of a job that has been worked out. Returns false when it is freed: it
  * begins anew. The lock is held as the job needs it. */
 static bool begin_worked(struct held_job *held)
 {
     struct loop *loop = held->loop;
     struct conn *conn = held->conn;
-    char text[STOPPED_TEXT_MAX];
     struct host host =
         host_server_begin(loop, conn, held->is_quiet ? &loop->scrap : &conn->out);
     struct cmd_call call = {.spec = held->request->spec,
@@ -384,15 +410,10 @@ static bool begin_worked(struct held_job *held)
     host.resp = held->resp;
     host.is_fixed17 = held->is_fixed17;
     conn->is_running = true;
-    begin_with_views(loop);
-    bool is_answered =
-        cmd_job_begin_worked(&call, held->status, stopped_text(held->limit_ms, text));
-    end_with_views(loop);
+    bool is_answered = answer_worked(held, &call);
     conn->is_running = false;
     held->job = call.job;
     held->state = HELD_BEGUN;
-    if (is_answered)
-        dispatch_count_long(&call, held->argc, held->spent_ns);
     if (held->is_quiet) {
         free_job(loop, held->job);
         held->job = NULL;
@@ -402,6 +423,14 @@ static bool begin_worked(struct held_job *held)
     if (!is_answered)
         run_again(held);
     return is_answered;
+}
+
+/* Nothing is stored during a pause of writes. */
+static bool has_to_pause(const struct held_job *held)
+{
+    const struct request_copy *request = held->request;
+    return held->job->changes_keys && pause_is_on(&held->loop->server->pause) &&
+           pause_holds(held->conn, request->spec, request->argc, request->argv);
 }
 
 /* Makes the first job ready to be stepped. Returns false when it is not, or not yet. */
@@ -415,11 +444,17 @@ static bool make_ready(struct held_job *held)
     if (held->state == HELD_BEGUN)
         return true;
     loop_lock(loop, held->job->changes_keys ? LOOP_EXCLUSIVE : LOOP_SHARED);
-    bool is_ready = begin_worked(held);
+    bool is_ready = !has_to_pause(held) && begin_worked(held);
     dispatch_end_long(loop);
     loop_unlock(loop);
     met_expired_remove(loop);
     return is_ready;
+}
+
+/* What the first job may send in a turn. */
+static size_t chunk_of(const struct conn *conn)
+{
+    return first_of(conn)->n_apart > 0 ? LONG_CHUNK : JOBS_CHUNK;
 }
 
 void jobs_step(struct conn *conn)
@@ -428,14 +463,15 @@ void jobs_step(struct conn *conn)
     /* no lock: a step looks at nothing but its job */
     struct host host = {.loop = loop, .conn = conn, .db = conn->db, .out = &conn->out};
     host.now_ms = loop_now_ms(loop);
-    while (jobs_are_pending(conn) && conn->out.len < JOBS_CHUNK && !conn->out.failed) {
+    while (jobs_are_pending(conn) && conn->out.len < chunk_of(conn) &&
+           !conn->out.failed) {
         struct held_job *held = first_of(conn);
         host.resp = held->resp;
         host.is_fixed17 = held->is_fixed17;
         if (!make_ready(held))
             return;
         if (held->job != NULL &&
-            !held->job->step(held->job, &host, JOBS_CHUNK - conn->out.len))
+            !held->job->step(held->job, &host, chunk_of(conn) - conn->out.len))
             return;
         if (held->after.len > 0)
             yn_buf_append(&conn->out, held->after.data, held->after.len);

@@ -52,8 +52,10 @@ static bool is_loopback(const struct sockaddr_storage *address)
 /* Says why and hangs up. The text is short: a fresh socket takes it at once. */
 static void refuse(struct listener *listener, int fd, const char *text)
 {
-    ssize_t n = send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)n; /* the client may be gone already */
+    /* The client may be gone already; one that expects TLS would not understand. */
+    ssize_t n =
+        listener->is_tls ? 0 : send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)n;
     close(fd);
     stats_add(&listener->server->loops[0].stats.rejected_connections, 1);
 }
@@ -134,7 +136,8 @@ static void hand_over(struct server *server, const struct conn_arrival *arrival)
 static void admit(struct listener *listener, int fd, const struct sockaddr_storage *peer)
 {
     struct server *server = listener->server;
-    struct conn_arrival arrival = {.fd = fd, .is_unix = listener->is_unix};
+    struct conn_arrival arrival = {
+        .fd = fd, .is_unix = listener->is_unix, .is_tls = listener->is_tls};
     stats_add(&server->loops[0].stats.connections, 1);
     fill_addresses(listener, peer, &arrival);
     const char *refusal = refusal_of(listener, arrival.address, arrival.is_local);
@@ -225,15 +228,20 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 /* ---- listening ---- */
 
+enum kind { KIND_TCP, KIND_TLS, KIND_UNIX };
+
 /* Takes the socket over and closes it on failure. Returns 0 or a negative errno. */
-static int add(struct server *server, int fd, bool is_unix, const char *name)
+static int add(struct server *server, int fd, enum kind kind, const char *name)
 {
     if (server->n_listeners == LISTENER_MAX) {
         close(fd);
         return -ENOBUFS;
     }
     struct listener *listener = &server->listeners[server->n_listeners];
-    *listener = (struct listener){.server = server, .fd = fd, .is_unix = is_unix};
+    *listener = (struct listener){.server = server,
+                                  .fd = fd,
+                                  .is_unix = kind == KIND_UNIX,
+                                  .is_tls = kind == KIND_TLS};
     snprintf(listener->name, sizeof listener->name, "%s", name);
     int err = uv_poll_init(&server->loops[0].uv, &listener->poll, fd);
     if (err != 0) {
@@ -289,7 +297,7 @@ static int port_of(const struct sockaddr_storage *address)
                : ntohs(((const struct sockaddr_in *)address)->sin_port);
 }
 
-static int listen_tcp(struct server *server, const struct addrinfo *at)
+static int listen_tcp(struct server *server, enum kind kind, const struct addrinfo *at)
 {
     char name[LISTENER_NAME_MAX];
     struct sockaddr_storage bound;
@@ -306,16 +314,23 @@ static int listen_tcp(struct server *server, const struct addrinfo *at)
     getsockname(fd, (struct sockaddr *)&bound, &len);
     format_address(&bound, name, sizeof name);
     /* With port 0 the first address chooses, and the others take the same port. */
-    server->tcp_port = port_of(&bound);
-    return add(server, fd, false, name);
+    if (kind == KIND_TCP)
+        server->tcp_port = port_of(&bound);
+    return add(server, fd, kind, name);
+}
+
+static int port_for(const struct server *server, enum kind kind)
+{
+    if (kind == KIND_TLS)
+        return (int)server->config.tls_port;
+    return server->tcp_port > 0 ? server->tcp_port : (int)server->config.port;
 }
 
 /* Opens one address of `bind`. Returns 0 or a negative errno. */
-static int open_tcp(struct server *server, const char *name)
+static int open_tcp(struct server *server, enum kind kind, const char *name)
 {
     char service[8];
-    int port = server->tcp_port > 0 ? server->tcp_port : (int)server->config.port;
-    snprintf(service, sizeof service, "%d", port);
+    snprintf(service, sizeof service, "%d", port_for(server, kind));
     const char *node = name;
     int family = AF_UNSPEC;
     if (strcmp(name, "*") == 0) {
@@ -334,7 +349,7 @@ static int open_tcp(struct server *server, const char *name)
         log_verbose("address '%s': %s", name, gai_strerror(err));
         return -EADDRNOTAVAIL;
     }
-    int result = listen_tcp(server, found);
+    int result = listen_tcp(server, kind, found);
     freeaddrinfo(found);
     return result;
 }
@@ -345,7 +360,7 @@ static bool is_missing_family(int err)
            err == -ENOPROTOOPT;
 }
 
-static bool open_bound(struct server *server)
+static bool open_bound(struct server *server, enum kind kind)
 {
     char addresses[1024];
     char *rest = NULL;
@@ -353,18 +368,17 @@ static bool open_bound(struct server *server)
     for (char *name = strtok_r(addresses, " \t", &rest); name != NULL;
          name = strtok_r(NULL, " \t", &rest)) {
         bool is_optional = name[0] == '-';
-        int err = open_tcp(server, name + is_optional);
+        int err = open_tcp(server, kind, name + is_optional);
         if (err == 0 || (is_optional && is_missing_family(err)))
             continue;
         if (err == -EADDRINUSE)
             log_warning(
                 "could not listen on %s, port %d: the port is in use by another "
                 "program (choose another with --port, or --port 0 for any free one)",
-                name + is_optional,
-                server->tcp_port > 0 ? server->tcp_port : (int)server->config.port);
+                name + is_optional, port_for(server, kind));
         else
             log_warning("could not listen on %s, port %d: %s", name + is_optional,
-                        (int)server->config.port, uv_strerror(err));
+                        port_for(server, kind), uv_strerror(err));
         return false;
     }
     return true;
@@ -421,7 +435,7 @@ static bool open_unix(struct server *server)
     if (err == 0 && listen(fd, (int)server->config.tcp_backlog) != 0)
         err = -errno;
     if (err == 0)
-        err = add(server, fd, true, path);
+        err = add(server, fd, KIND_UNIX, path);
     else if (fd >= 0)
         close(fd);
     if (err != 0)
@@ -441,7 +455,8 @@ static void format_unix(const struct sockaddr_un *address, socklen_t len, char *
         snprintf(out, size, "%.*s", (int)n, address->sun_path);
 }
 
-static int add_passed(struct server *server, int fd)
+/* Those that are named "tls" in the unit are for TLS. */
+static int add_passed(struct server *server, int fd, bool is_tls)
 {
     char name[LISTENER_NAME_MAX];
     struct sockaddr_storage bound;
@@ -454,11 +469,12 @@ static int add_passed(struct server *server, int fd)
         format_unix((const struct sockaddr_un *)&bound, len, name, sizeof name);
     else
         format_address(&bound, name, sizeof name);
-    int err = add(server, fd, is_unix, name);
+    enum kind kind = is_unix ? KIND_UNIX : is_tls ? KIND_TLS : KIND_TCP;
+    int err = add(server, fd, kind, name);
     if (err != 0)
         return err;
     server->listeners[server->n_listeners - 1].is_passed = true;
-    if (!is_unix && server->tcp_port == 0)
+    if (kind == KIND_TCP && server->tcp_port == 0)
         server->tcp_port = port_of(&bound);
     return 0;
 }
@@ -470,7 +486,7 @@ static int open_passed(struct server *server)
     int fds[LISTENER_MAX];
     int n = systemd_sockets(fds, LISTENER_MAX);
     for (int i = 0; i < n; i++) {
-        int err = add_passed(server, fds[i]);
+        int err = add_passed(server, fds[i], systemd_socket_is((size_t)i, "tls"));
         if (err != 0) {
             log_warning("could not listen on a socket of the service manager: %s",
                         uv_strerror(err));
@@ -480,10 +496,18 @@ static int open_passed(struct server *server)
     return n;
 }
 
+/* With a port for TLS, port 0 means none for plain text. */
+static bool open_configured(struct server *server)
+{
+    bool has_tls = server->config.tls_port > 0;
+    return ((has_tls && server->config.port == 0) || open_bound(server, KIND_TCP)) &&
+           (!has_tls || open_bound(server, KIND_TLS)) && open_unix(server);
+}
+
 bool listener_open_all(struct server *server)
 {
     int n_passed = open_passed(server);
-    if (n_passed < 0 || (n_passed == 0 && (!open_bound(server) || !open_unix(server))))
+    if (n_passed < 0 || (n_passed == 0 && !open_configured(server)))
         return false;
     if (server->n_listeners == 0) {
         log_warning("nothing to listen on: 'bind' and 'unixsocket' are both empty");
@@ -493,7 +517,8 @@ bool listener_open_all(struct server *server)
     for (size_t i = 0; i < server->n_listeners; i++) {
         struct listener *listener = &server->listeners[i];
         uv_poll_start(&listener->poll, UV_READABLE, on_readable);
-        log_notice("ready to accept connections on %s", listener->name);
+        log_notice("ready to accept %sconnections on %s", listener->is_tls ? "TLS " : "",
+                   listener->name);
     }
     return true;
 }

@@ -12,14 +12,14 @@
 
 struct server;
 
-#define LISTENER_MAX 17 /* 16 addresses and a unix socket */
+#define LISTENER_MAX 33 /* 16 addresses, twice, and a unix socket */
 #define LISTENER_NAME_MAX 128
 
 struct listener {
     struct server *server;
     uv_poll_t poll;
     int fd;
-    bool is_unix;
+    bool is_unix, is_tls;
     bool is_passed;               /* by the service manager, to whom its file belongs */
     char name[LISTENER_NAME_MAX]; /* "127.0.0.1:6379", a path */
 };

@@ -172,14 +172,24 @@ static void on_visits(uv_timer_t *timer)
 
 /* ---- life ---- */
 
+bool loop_broadcast(struct loop *loop)
+{
+    /* Reads have changed nothing; what is to be told then comes from an earlier turn (an
+     * expired key was removed, say), and can wait for on_prepare. */
+    if (!loop->has_to_broadcast || loop->locked != LOOP_EXCLUSIVE)
+        return false;
+    loop->has_to_broadcast = false;
+    tracking_broadcast(&loop->server->tracking);
+    return true;
+}
+
 static void on_prepare(uv_prepare_t *prepare)
 {
     struct loop *loop = prepare->data;
     if (!loop->has_to_broadcast)
         return;
-    loop->has_to_broadcast = false;
     loop_lock(loop, LOOP_EXCLUSIVE);
-    tracking_broadcast(&loop->server->tracking);
+    loop_broadcast(loop);
     loop_unlock(loop);
 }
 

@@ -113,7 +113,8 @@ struct loop {
     uint64_t notable_ns; /* commands that take so long go into a log */
     int64_t wall_less_mono_ns;
     uint64_t attack_logged_ns;
-    uint64_t random; /* for yn_random_next */
+    uint64_t tls_logged_ns; /* when a refused certificate was logged last */
+    uint64_t random;        /* for yn_random_next */
 };
 
 /* Returns false when out of memory or descriptors. */
@@ -148,6 +149,11 @@ void loop_wake(struct loop *loop, struct conn *conn);
 /* Gives it a turn when those that are ready have had theirs and want no other, or soon:
  * while a client publishes one message after the other, several are written at once. */
 void loop_wake_pushed(struct loop *loop, struct conn *conn);
+
+/* Tells those who track by prefixes which keys have changed, before anybody else hears of
+ * it: at the end of what is done under the lock. Returns whether there was anything to
+ * tell; where the lock is held shared there is not. */
+bool loop_broadcast(struct loop *loop);
 
 /* Reads the clocks. */
 void loop_update_clock(struct loop *loop);

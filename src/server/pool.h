@@ -18,8 +18,10 @@
 
 struct pool_task {
     void (*work)(struct pool_task *task); /* in a thread of the pool */
-    void (*done)(struct pool_task *task); /* there, too; the task may be gone then */
-    uint64_t deadline_ns;                 /* of the monotonic clock; 0: none */
+    void (*done)(
+        struct pool_task *task); /* there, too; the last time that it is touched */
+    uint64_t deadline_ns;        /* of the monotonic clock; 0: none */
+    bool goes_first;             /* before all that wait */
 
     /* the pool's */
     struct link in_list;
@@ -60,6 +62,9 @@ struct pool_figures pool_figures(const struct pool *pool);
 bool pool_submit(struct pool *pool, struct pool_task *task);
 /* Lets no further task begin, for tests, until it is let go. */
 void pool_hold(struct pool *pool, bool is_held);
+/* Has a thread free what a view has left. Returns false, nothing done, when out of memory
+ * or threads. */
+bool pool_free_garbage(struct pool *pool, struct yn_garbage garbage);
 /* Takes a task back whose work has not begun: `done` will not be called. Returns false
  * when it has begun. */
 bool pool_withdraw(struct pool *pool, struct pool_task *task);

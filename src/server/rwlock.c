@@ -35,9 +35,14 @@
  * Cost: two exchanges on an own line for a reader, one compare-and-swap and one look at
  * each slot for a writer, and nothing more without contention. With it, lines go from
  * core to core: the word to the writer and back to each reader, a marked slot to the
- * writer and back. Two cores that share a cache do that in 0.1 us, cores that do not in
- * 0.3; that, more than any instruction here, is what a write costs the others
+ * writer and back. Cores that share a cache pass one to and fro in 0.13 us, cores that do
+ * not in 0.4 us; that, more than any instruction here, is what a write costs the others
  * (docs/threads.md).
+ *
+ * Rejected, since nothing was gained: a writer that lets spinning readers in by their
+ * slots when it goes (a line less for them, one more for it); fetching the slots ahead of
+ * the word; membarrier() in place of the readers' exchanges (two of them take 10 ns, an
+ * interrupt on all cores for each write takes thousands).
  */
 #include "server/rwlock.h"
 

@@ -21,6 +21,7 @@
 #include "server/log.h"
 #include "server/memory.h"
 #include "server/notify.h"
+#include "server/tls.h"
 
 /* Descriptors that are not clients: listeners, log, libuv's own. */
 #define RESERVED_FDS 64
@@ -513,6 +514,20 @@ static bool start_threads(struct server *server)
     return true;
 }
 
+static bool prepare_tls(struct server *server)
+{
+    char error[TLS_ERROR_MAX];
+    bool is_wanted = server->config.tls_port > 0;
+    for (size_t i = 0; i < LISTENER_MAX; i++)
+        is_wanted |= systemd_socket_is(i, "tls");
+    if (!is_wanted)
+        return true;
+    server->tls = tls_context_new(&server->config, error);
+    if (server->tls == NULL)
+        log_warning("could not start: %s", error);
+    return server->tls != NULL;
+}
+
 bool server_init(struct server *server, struct config *config)
 {
     server->config = *config;
@@ -531,7 +546,7 @@ bool server_init(struct server *server, struct config *config)
         log_warning("could not start: out of memory or descriptors");
         return false;
     }
-    if (!load_users(server))
+    if (!load_users(server) || !prepare_tls(server))
         return false;
     server->zset_options.hash_seed = server->hash_seed;
     pubsub_init(&server->pubsub, server->hash_seed);
@@ -579,11 +594,12 @@ void server_clear(struct server *server)
     tracking_clear(&server->tracking);
     watches_clear(&server->watches);
     blocked_clear(&server->blocked);
+    pool_clear(&server->pool); /* a thread of it may still be about to wake a loop */
     for (size_t i = 0; i < server->n_loops; i++)
         loop_clear(&server->loops[i]);
     free(server->loops);
-    pool_clear(&server->pool);
     databases_clear(server);
+    tls_context_free(server->tls);
     rwlock_clear(&server->lock);
     uv_mutex_destroy(&server->notes_mutex);
     uv_mutex_destroy(&server->views_mutex);

@@ -41,6 +41,8 @@
 #define SERVER_REDIS_VERSION "8.0.0"
 #define SERVER_RUN_ID_LEN 40
 
+struct tls_context;
+
 struct server {
     struct rwlock lock;
     uv_mutex_t notes_mutex; /* slowlog, latency, acl_log: where the lock is held shared */
@@ -59,6 +61,7 @@ struct server {
     struct keyspace_hooks keyspace_hooks;
     struct reaper reaper;
     struct pool pool;
+    struct tls_context *tls; /* NULL: no port for it */
     struct acl acl;
     struct acl_log acl_log;
     struct pubsub pubsub;

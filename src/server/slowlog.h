@@ -3,7 +3,8 @@
  *
  * The log keeps copies, cut to what an operator needs to recognise a command, and at most
  * `slowlog-max-len` of them. The time of a command is the time for which it kept
- * everybody else waiting: of a reply that is made in pieces, up to its first piece.
+ * others waiting: of a reply that is made in pieces, up to its first piece. Of a command
+ * whose work was done beside the loops it is the time of that work, which kept nobody.
  */
 #ifndef SLOWLOG_H
 #define SLOWLOG_H

@@ -144,11 +144,32 @@ static const char *fault_of(int fd)
     return NULL;
 }
 
-int systemd_sockets(int *out_fds, size_t max)
+/* How many this process, and no other, is passed. */
+static int64_t n_passed(void)
 {
     int64_t pid, n;
-    if (!YN_HAVE_SYSTEMD || !number_of("LISTEN_PID", &pid) || pid != (int64_t)getpid() ||
-        !number_of("LISTEN_FDS", &n) || n <= 0)
+    bool are_ours = YN_HAVE_SYSTEMD && number_of("LISTEN_PID", &pid) &&
+                    pid == (int64_t)getpid() && number_of("LISTEN_FDS", &n) && n > 0;
+    return are_ours ? n : 0;
+}
+
+bool systemd_socket_is(size_t i, const char *name)
+{
+    const char *at = getenv("LISTEN_FDNAMES"); /* "tls:web:tls" */
+    if (at == NULL || i >= (uint64_t)n_passed())
+        return false;
+    for (; i > 0 && *at != '\0'; i--) {
+        at += strcspn(at, ":");
+        at += *at == ':';
+    }
+    size_t len = strcspn(at, ":");
+    return len == strlen(name) && memcmp(at, name, len) == 0;
+}
+
+int systemd_sockets(int *out_fds, size_t max)
+{
+    int64_t n = n_passed();
+    if (n == 0)
         return 0;
     if ((uint64_t)n > max) {
         log_warning("the service manager passes %lld sockets: %zu are the most",

@@ -47,5 +47,8 @@ void systemd_sign(struct systemd *systemd, uint64_t now_ns);
  * Returns how many there are: 0 when the process was not started for its sockets, -1
  * after logging why they cannot be used. */
 int systemd_sockets(int *out_fds, size_t max);
+/* Whether the socket, the first one being 0, was given this name (FileDescriptorName= in
+ * the unit). */
+bool systemd_socket_is(size_t i, const char *name);
 
 #endif

@@ -101,8 +101,8 @@ static void write_out(struct worker *worker, struct connection *connection)
 {
     while (connection->out_len > 0) {
         size_t len = connection->out_len;
-        ssize_t n = send(connection->link.fd, connection->out,
-                         len < worker->send_len ? len : worker->send_len, MSG_NOSIGNAL);
+        ssize_t n = cli_link_send(&connection->link, connection->out,
+                                  len < worker->send_len ? len : worker->send_len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno != EAGAIN)
@@ -143,15 +143,16 @@ static void send_batch(struct worker *worker, struct connection *connection, uin
     write_out(worker, connection);
 }
 
-static void read_in(struct worker *worker, struct connection *connection)
+/* Returns whether there may be more that the socket does not tell of: TLS has it. */
+static bool read_once(struct worker *worker, struct connection *connection)
 {
-    ssize_t len = recv(connection->link.fd, worker->input, worker->input_len, 0);
+    ssize_t len = cli_link_recv(&connection->link, worker->input, worker->input_len);
     if (len <= 0) {
         if (len < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
+            return false;
         fail(worker, "connection lost",
              len == 0 ? "closed by the server" : strerror(errno));
-        return;
+        return false;
     }
     struct bench_scan *scan = &connection->scan;
     uint64_t n = bench_scan_feed(scan, worker->input, (size_t)len);
@@ -161,10 +162,11 @@ static void read_in(struct worker *worker, struct connection *connection)
     if (scan->is_bad || n > connection->n_waited) {
         fail(worker, "the server broke the protocol",
              scan->is_bad ? "no RESP" : "more replies than requests");
-        return;
+        return false;
     }
+    bool is_full = connection->link.tls != NULL && (size_t)len == worker->input_len;
     if (n == 0)
-        return;
+        return is_full;
     yn_histogram_add(&worker->latency_ns, now - connection->sent_ns, n);
     atomic_store_explicit(&worker->shown_replies, worker->latency_ns.n,
                           memory_order_relaxed);
@@ -174,6 +176,13 @@ static void read_in(struct worker *worker, struct connection *connection)
         fail(worker, "error reply", scan->error);
     else if (connection->n_waited == 0)
         send_batch(worker, connection, now);
+    return is_full;
+}
+
+static void read_in(struct worker *worker, struct connection *connection)
+{
+    while (read_once(worker, connection))
+        continue;
 }
 
 /* ---- a thread ----------------------------------------------------------- */

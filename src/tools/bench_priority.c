@@ -41,7 +41,7 @@ static void *spin(void *arg)
     while (!atomic_load_explicit(is_over, memory_order_relaxed)) {
         for (unsigned i = 0; i < SPINS; i++)
             __asm__ volatile("" ::: "memory"); /* no pause: some hosts halt at it */
-        sched_yield(); /* to the clients of the lowest priority */
+        sched_yield();                         /* to the clients of the lowest priority */
     }
     return NULL;
 }

@@ -26,6 +26,9 @@ static const char usage_head[] =
     "  -s SOCKET            its unix socket, instead of host and port\n"
     "  -a PASSWORD          password; better given in the environment as YONDER_AUTH\n"
     "  -3                   speak RESP3\n"
+    "  --tls                speak TLS, with --cacert FILE, --cacertdir DIR, --cert FILE,\n"
+    "                       --key FILE, --sni NAME, --insecure, --tls-ciphers LIST,\n"
+    "                       --tls-ciphersuites LIST as yonder-cli has them\n"
     "  -c, --connections N  connections in all (50)\n"
     "  -P, --pipeline N     requests that a connection sends before it waits (1)\n"
     "  -t, --threads N      threads that share the connections (1)\n"
@@ -257,6 +260,15 @@ int bench_run_main(int argc, char **argv)
         {"-p", NULL, BENCH_ARG_INT, &run.server.port},
         {"-s", NULL, BENCH_ARG_TEXT, &run.server.socket_path},
         {"-a", NULL, BENCH_ARG_TEXT, &run.server.password},
+        {"--tls", NULL, BENCH_ARG_FLAG, &run.server.tls.is_on},
+        {"--cacert", NULL, BENCH_ARG_TEXT, &run.server.tls.ca_file},
+        {"--cacertdir", NULL, BENCH_ARG_TEXT, &run.server.tls.ca_dir},
+        {"--cert", NULL, BENCH_ARG_TEXT, &run.server.tls.cert_file},
+        {"--key", NULL, BENCH_ARG_TEXT, &run.server.tls.key_file},
+        {"--sni", NULL, BENCH_ARG_TEXT, &run.server.tls.server_name},
+        {"--insecure", NULL, BENCH_ARG_FLAG, &run.server.tls.is_insecure},
+        {"--tls-ciphers", NULL, BENCH_ARG_TEXT, &run.server.tls.ciphers},
+        {"--tls-ciphersuites", NULL, BENCH_ARG_TEXT, &run.server.tls.ciphersuites},
         {"-3", NULL, BENCH_ARG_FLAG, &run.server.resp3},
         {"-c", "--connections", BENCH_ARG_COUNT, &run.n_connections},
         {"-P", "--pipeline", BENCH_ARG_COUNT, &run.pipeline},

@@ -27,6 +27,8 @@ void cli_link_init(struct cli_link *link)
 
 void cli_link_close(struct cli_link *link)
 {
+    cli_tls_free(link->tls);
+    link->tls = NULL;
     if (link->fd >= 0)
         close(link->fd);
     link->fd = -1;
@@ -90,6 +92,14 @@ static bool connect_tcp(struct cli_link *link, const char *host, int port)
     return true;
 }
 
+static bool start_tls(struct cli_link *link, const struct cli_options *options)
+{
+    char error[400];
+    const char *host = options->socket_path != NULL ? "localhost" : options->host;
+    link->tls = cli_tls_open(link->fd, &options->tls, host, error, sizeof error);
+    return link->tls != NULL || fail(link, "TLS: %s", error);
+}
+
 /* Sends one command and wants a reply that is no error. */
 static bool set_up(struct cli_link *link, const char *what, const char *name,
                    const char *argument)
@@ -114,7 +124,7 @@ bool cli_link_open(struct cli_link *link, const struct cli_options *options)
     bool is_connected = options->socket_path != NULL
                             ? connect_unix(link, options->socket_path)
                             : connect_tcp(link, options->host, options->port);
-    if (!is_connected)
+    if (!is_connected || (options->tls.is_on && !start_tls(link, options)))
         return false;
     if (fcntl(link->fd, F_SETFL, O_NONBLOCK) < 0)
         return fail(link, "could not set up the socket: %s", strerror(errno));
@@ -141,20 +151,38 @@ bool cli_link_queue(struct cli_link *link, size_t argc, const struct yn_bytes *a
     return true;
 }
 
+ssize_t cli_link_recv(struct cli_link *link, void *out, size_t len)
+{
+    return link->tls != NULL ? cli_tls_recv(link->tls, out, len)
+                             : recv(link->fd, out, len, 0);
+}
+
+ssize_t cli_link_send(struct cli_link *link, const void *data, size_t len)
+{
+    return link->tls != NULL ? cli_tls_send(link->tls, data, len)
+                             : send(link->fd, data, len, MSG_NOSIGNAL);
+}
+
 static bool lose(struct cli_link *link, const char *reason)
 {
     link->was_lost = true;
     return fail(link, "connection lost: %s", reason);
 }
 
+static const char *reason_of(const struct cli_link *link)
+{
+    return link->tls != NULL && errno == EPROTO ? cli_tls_reason(link->tls)
+                                                : strerror(errno);
+}
+
 static bool read_some(struct cli_link *link)
 {
     char chunk[CHUNK_LEN];
-    ssize_t n = recv(link->fd, chunk, sizeof chunk, 0);
+    ssize_t n = cli_link_recv(link, chunk, sizeof chunk);
     if (n == 0)
         return lose(link, "closed by the server");
     if (n < 0)
-        return errno == EAGAIN || errno == EINTR || lose(link, strerror(errno));
+        return errno == EAGAIN || errno == EINTR || lose(link, reason_of(link));
     /* a protocol error is told by the parser when the replies before it are taken */
     if (yn_reply_feed(link->parser, chunk, (size_t)n) == YN_REPLY_NOMEM)
         return fail(link, "out of memory");
@@ -163,14 +191,14 @@ static bool read_some(struct cli_link *link)
 
 static bool write_some(struct cli_link *link)
 {
-    ssize_t n = send(link->fd, link->out.data, link->out.len, MSG_NOSIGNAL);
+    ssize_t n = cli_link_send(link, link->out.data, link->out.len);
     if (n < 0) {
         /* what the server said before it closed is still to be read */
         if (errno == EPIPE || errno == ECONNRESET) {
             yn_buf_reset(&link->out, OUT_KEEP_LEN);
             return true;
         }
-        return errno == EAGAIN || errno == EINTR || lose(link, strerror(errno));
+        return errno == EAGAIN || errno == EINTR || lose(link, reason_of(link));
     }
     yn_buf_consume(&link->out, (size_t)n);
     return true;

@@ -13,7 +13,8 @@
 #include "tools/cli_options.h"
 
 struct cli_link {
-    int fd; /* -1: closed */
+    int fd;              /* -1: closed */
+    struct cli_tls *tls; /* NULL: plain text */
     struct yn_reply_parser *parser;
     struct yn_buf out; /* requests not yet written */
     size_t n_pending;  /* replies that are owed */
@@ -27,6 +28,11 @@ void cli_link_close(struct cli_link *link);
 
 /* Connects, and authenticates, selects the database and RESP3 as the options say. */
 bool cli_link_open(struct cli_link *link, const struct cli_options *options);
+
+/* recv and send over the link, with TLS or without, for programs that parse by
+ * themselves. */
+ssize_t cli_link_recv(struct cli_link *link, void *out, size_t len);
+ssize_t cli_link_send(struct cli_link *link, const void *data, size_t len);
 
 /* Queues a request; nothing is written yet. Returns false when out of memory. */
 bool cli_link_queue(struct cli_link *link, size_t argc, const struct yn_bytes *argv);

@@ -26,7 +26,9 @@ static const char usage_text[] =
     "  --raw          print replies as they are (default when the output is no terminal)\n"
     "  --no-raw       print replies for people, whatever the output is\n"
     "  --help         this text; `yonder-cli import --help` tells about import\n"
-    "  --version      the version\n"
+    "  --version      the version\n";
+
+static const char usage_end[] =
     "\n"
     "Exit status: 0; 1 when the server cannot be reached or understood, or with -e.\n";
 
@@ -111,14 +113,20 @@ enum cli_options_result cli_options_parse(struct cli_options *options, int argc,
         const char *name = argv[i];
         if (strcmp(name, "--help") == 0) {
             fputs(usage_text, stdout);
+            fputs(cli_tls_usage, stdout);
+            fputs(usage_end, stdout);
             return CLI_OPTIONS_DONE;
         }
         if (strcmp(name, "--version") == 0) {
             puts("yonder-cli " YN_VERSION);
             return CLI_OPTIONS_DONE;
         }
-        bool has_value = strlen(name) == 2 && strchr("hpsan", name[1]) != NULL;
-        if (has_value && i + 1 < argc) {
+        int n_tls = cli_tls_parse(&options->tls, name, i + 1 < argc ? argv[i + 1] : NULL);
+        bool has_value =
+            n_tls < 0 || (strlen(name) == 2 && strchr("hpsan", name[1]) != NULL);
+        if (n_tls > 0) {
+            i += n_tls - 1;
+        } else if (n_tls == 0 && has_value && i + 1 < argc) {
             if (!parse_with_value(options, name, argv[++i]))
                 return CLI_OPTIONS_BAD;
         } else if (has_value || !parse_flag(options, name)) {

@@ -9,12 +9,15 @@
 
 #include <stdbool.h>
 
+#include "tools/cli_tls.h"
+
 struct cli_options {
     const char *host;
     int port;
     const char *socket_path; /* instead of host and port, or NULL */
     const char *password;    /* or NULL */
     int db;
+    struct cli_tls_options tls;
     bool resp3;
     bool is_raw;          /* replies without quotes, types and numbers */
     bool last_from_stdin; /* -x */

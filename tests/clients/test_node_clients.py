@@ -7,6 +7,9 @@ import shutil
 
 import pytest
 
+import certificates
+import servers
+
 HERE = pathlib.Path(__file__).parent
 NODE_AT_LEAST = 20
 
@@ -70,3 +73,28 @@ def test_node_client(client, node, run, server, keeper):
 
 def test_lock_file_names_no_registry():
     assert '"resolved"' not in (HERE / "package-lock.json").read_text()
+
+
+def test_node_clients_over_tls(node, run, run_folder, tmp_path):
+    authority = certificates.Authority(tmp_path)
+    cert, key = authority.issue("server")
+    authority.issue("client")
+    authority.issue("late", days=-1)
+    port = servers.lasting_port()
+    server = servers.YonderServer(
+        run_folder / "tls", "--tls-port", str(port), "--tls-cert-file", str(cert),
+        "--tls-key-file", str(key), "--tls-ca-cert-file", str(authority.file),
+        port=servers.lasting_port())
+    try:
+        done = run(
+            node,
+            *("--test", "--test-reporter=spec", HERE / "tls.test.js"),
+            cwd=HERE,
+            env={**os.environ, "YONDER_TLS_PORT": str(port),
+                 "YONDER_TLS_FOLDER": str(tmp_path)},
+        )
+    finally:
+        server.stop()
+    text = done.stdout
+    assert done.returncode == 0, text.partition("failing tests:")[2] or text
+    assert re.search(r"\bpass 5\b", text) and re.search(r"\bfail 0\b", text), text

@@ -50,6 +50,7 @@ struct run {
     size_t n_records;
     struct model_state start;
     uint64_t n_histories, n_operations, n_undecided;
+    uint64_t n_given_up, n_popped; /* EXEC of a key that changed; BZPOPMIN that got one */
 };
 
 static bool complain(const struct run *run, const char *what)
@@ -113,7 +114,10 @@ static bool start_history(struct run *run, const struct mixture *mixture)
                         ? ask(run, "ZREM a m0 m1 m2 m3 m4 m5") &&
                               ask(run, "ZREM b m0 m1 m2 m3 m4 m5") && ask(run, "DEL c")
                         : ask(run, "DEL a b c");
-    if (!is_clear)
+    /* searches of such small sets would never be worked out by the pool's threads else */
+    bool is_long_work = generate_below(&run->clock.random, 2) == 0;
+    if (!is_clear || !ask(run, is_long_work ? "CONFIG SET offload-threshold 0"
+                                            : "CONFIG SET offload-threshold 1000"))
         return false;
     for (uint8_t key = 0; key < 2; key++) {
         struct op op = {.kind = OP_GEOADD, .key = key};
@@ -224,6 +228,19 @@ static void show(const struct run *run)
     fprintf(stderr, "there: %s\n", text);
 }
 
+static void count(struct run *run)
+{
+    run->n_histories++;
+    run->n_operations += run->n_records;
+    for (size_t i = 0; i < run->n_records; i++) {
+        const struct record *record = &run->records[i];
+        run->n_given_up +=
+            record->op.kind == OP_EXEC && record->answer.kind == ANSWER_NULL;
+        run->n_popped +=
+            record->op.kind == OP_BZPOPMIN && record->answer.kind == ANSWER_ITEMS;
+    }
+}
+
 /* Records and checks histories until the time is over or one is broken. */
 static bool check_histories(struct run *run, bool *out_is_broken)
 {
@@ -240,8 +257,7 @@ static bool check_histories(struct run *run, bool *out_is_broken)
             return false;
         enum check_result result = check_history(
             &run->check, &run->wire.world, &run->start, run->records, run->n_records);
-        run->n_histories++;
-        run->n_operations += run->n_records;
+        count(run);
         run->n_undecided += result == CHECK_UNDECIDED;
         *out_is_broken = result == CHECK_BROKEN;
         if (*out_is_broken && run->clock.plant == PLANT_NONE)
@@ -304,12 +320,13 @@ static int run_all(struct run *run)
     if (n_slow_replies < 0)
         is_well = complain(run, "a slow reader's connection was lost");
     close_all(run);
-    printf(
-        "linear: %llu histories, %llu operations, %llu steps of the model, %llu undecided, "
-        "%ld slow replies, seed %llu%s\n",
-        (unsigned long long)run->n_histories, (unsigned long long)run->n_operations,
-        (unsigned long long)run->check.n_steps, (unsigned long long)run->n_undecided,
-        n_slow_replies, (unsigned long long)run->seed, is_broken ? ", BROKEN" : "");
+    printf("linear: %llu histories, %llu operations (%llu EXEC given up, %llu BZPOPMIN "
+           "served), %llu steps of the model, %llu undecided, "
+           "%ld slow replies, seed %llu%s\n",
+           (unsigned long long)run->n_histories, (unsigned long long)run->n_operations,
+           (unsigned long long)run->n_given_up, (unsigned long long)run->n_popped,
+           (unsigned long long)run->check.n_steps, (unsigned long long)run->n_undecided,
+           n_slow_replies, (unsigned long long)run->seed, is_broken ? ", BROKEN" : "");
     if (run->n_undecided > run->n_histories / 1000)
         is_well = complain(run, "too many histories are undecided");
     return is_well && is_broken == (run->clock.plant != PLANT_NONE) ? 0 : 1;

@@ -10,9 +10,12 @@ SHOWN = 20000  # bytes of a log
 
 
 def keep_all_reports():
-    """TSan's options: the server goes on after a report, so that one run shows all of them."""
+    """TSan's options: the server goes on after a report, so that one run shows all of them;
+    and where an assertion fails the stack is shown."""
     options = os.environ.get("TSAN_OPTIONS", "second_deadlock_stack=1")
-    os.environ["TSAN_OPTIONS"] = options.replace("halt_on_error=1", "halt_on_error=0")
+    options = options.replace("halt_on_error=1", "halt_on_error=0")
+    os.environ["TSAN_OPTIONS"] = f"{options}:handle_abort=1"
+    os.environ["ASAN_OPTIONS"] = f"{os.environ.get('ASAN_OPTIONS', '')}:handle_abort=1"
 
 
 def end_of(server):

@@ -464,6 +464,11 @@ bool host_reply_nests_pairs(struct host *h)
     return h->resp == 3;
 }
 
+void host_view_free(struct yn_view *view)
+{
+    yn_garbage_free(yn_view_release(view));
+}
+
 uint64_t host_long_ns(struct host *h)
 {
     struct fake *fake = (struct fake *)h;

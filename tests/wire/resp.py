@@ -233,7 +233,7 @@ def encode(*words):
 class Connection:
     """A blocking connection. `address` is a unix socket's path or (host, port)."""
 
-    def __init__(self, address, resp=2, timeout=60, receive_buffer=None):
+    def __init__(self, address, resp=2, timeout=60, receive_buffer=None, context=None):
         family = (
             socket.AF_UNIX if isinstance(address, (str, os.PathLike)) else socket.AF_INET
         )
@@ -244,6 +244,8 @@ class Connection:
         self.sock.connect(str(address) if family == socket.AF_UNIX else address)
         if family == socket.AF_INET:
             self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context is not None:  # of the module ssl
+            self.sock = context.wrap_socket(self.sock, server_hostname="localhost")
         self.reader = Reader(self.sock.recv)
         if resp == 3:
             reply = self.command("HELLO", "3")

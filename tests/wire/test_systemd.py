@@ -4,8 +4,10 @@ import ctypes
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -13,8 +15,10 @@ import time
 
 import pytest
 
+import certificates
+
 from resp import Connection
-from servers import YonderServer, other_address
+from servers import ROOT, YonderServer, binary, other_address
 
 # Moves the descriptors argv[1] to 3 and up, as systemd passes them, and becomes the program.
 LAUNCHER = """
@@ -336,6 +340,25 @@ def test_sockets_of_another_process_are_left_alone(launch):
         client.command("PING")
 
 
+def test_sockets_named_tls_are_for_tls(launch, tmp_path):
+    authority = certificates.Authority(tmp_path)
+    cert, key = authority.issue("server")
+    passed = [listening(), listening(), listening()]
+    options = ["--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"]
+    server = launch(*options, passed=passed, env={"LISTEN_FDNAMES": "plain:tls:tlsx"})
+    context = ssl.create_default_context(cafile=str(authority.file))
+    for i, sock in enumerate(passed):
+        more = {"context": context} if i == 1 else {}
+        with Connection(sock.getsockname(), **more) as client:
+            assert client.command("PING") == b"PONG"
+            assert f"tcp_port:{passed[0].getsockname()[1]}\r\n".encode() in client.command(
+                "INFO", "server")
+    assert f"TLS connections on 127.0.0.1:{passed[1].getsockname()[1]}" in server.log_text()
+    # without a certificate there is no server
+    server = launch(passed=[passed[1]], env={"LISTEN_FDNAMES": "tls"}, wait=False)
+    assert server.process.wait(60) == 1
+
+
 def datagram():
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind(("127.0.0.1", 0))
@@ -361,9 +384,9 @@ def test_what_is_no_listening_socket_is_refused(launch, make, fault):
 
 
 def test_too_many_sockets_are_refused(launch):
-    server = launch(passed=[listening() for _ in range(18)], wait=False)
+    server = launch(passed=[listening() for _ in range(40)], wait=False)
     assert server.process.wait(60) == 1
-    assert "passes 18 sockets: 17 are the most" in server.log_text()
+    assert "passes 40 sockets: 33 are the most" in server.log_text()
 
 
 def test_protected_mode_holds_for_passed_sockets(launch):
@@ -374,3 +397,92 @@ def test_protected_mode_holds_for_passed_sockets(launch):
     launch(passed=[sock])
     with Connection(sock.getsockname()) as client:
         assert client.read().startswith(b"DENIED this server runs in protected mode")
+
+
+# ---- units -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def units(tmp_path):
+    """units(prefix) installs the units as `make install` does, into a folder of ours."""
+    def install(prefix):
+        given = {"CMAKE_INSTALL_PREFIX": prefix, "SOURCE": ROOT, "BINARY": tmp_path / "b",
+                 "BINDIR": "bin", "DOCDIR": "share/doc/yonder"}
+        subprocess.run(["cmake", *(f"-D{name}={value}" for name, value in given.items()),
+                        "-P", ROOT / "dist" / "install_units.cmake"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": str(tmp_path)})
+        return tmp_path
+    return install
+
+
+@pytest.mark.parametrize("prefix, conf", [
+    ("/usr", "/etc/yonder"), ("/usr/local", "/usr/local/etc/yonder"),
+    ("/opt/yonder", "/opt/yonder/etc/yonder")])
+def test_units_name_what_was_installed(units, prefix, conf):
+    root = units(prefix)
+    folder = pathlib.Path(f"{root}{prefix}/lib/systemd/system")
+    assert sorted(path.name for path in folder.iterdir()) == ["yonder-server.service",
+                                                              "yonder-server.socket"]
+    text = (folder / "yonder-server.service").read_text()
+    assert f"ExecStart={prefix}/bin/yonder-server %d/yonder.conf --supervised" in text
+    assert f"LoadCredential=yonder.conf:{conf}/yonder.conf" in text
+    assert "@bin" not in text and "@doc" not in text and "@conf" not in text
+    installed = pathlib.Path(f"{root}{conf}/yonder.conf")
+    assert installed.stat().st_mode & 0o777 == 0o600
+    installed.write_text("port 7000\n")  # the administrator's, from now on
+    units(prefix)
+    assert installed.read_text() == "port 7000\n"
+
+
+def test_units_are_valid(units):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze here")
+    root = units("/usr")
+    folder = root / "usr/lib/systemd/system"
+    service = folder / "yonder-server.service"
+    service.write_text(service.read_text().replace("/usr/bin/yonder-server",
+                                                   str(binary("yonder-server"))))
+    told = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", service,
+         folder / "yonder-server.socket"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if b"Failed to initialize manager" in told.stdout:
+        pytest.skip("systemd-analyze cannot work here")
+    lines = [line for line in told.stdout.decode().splitlines() if "yonder" in line]
+    assert told.returncode == 0 and not lines, told.stdout
+    # what it may still do, from 0 to 100 (systemd calls up to 20 "OK")
+    subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20",
+                    "--no-pager", service], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_runs_without_any_privilege(start, run_folder):
+    """As the unit runs it: a user who may nothing, no capabilities, none to be had."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root can give its privileges away")
+
+    class Unprivileged(YonderServer):
+        def _command(self, options):
+            users = self.folder / "users.acl"
+            users.write_text("user default on nopass ~* &* +@all\n")
+            for path in (self.folder, users):
+                os.chown(path, 65534, 65534)
+            return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                    "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs",
+                    *super()._command(options)]
+
+    run_folder.chmod(0o755)
+    server = start._start(Unprivileged, ["--aclfile", "users.acl", "--unixsocketperm", "770",
+                                         "--threads", "2", "--maxclients", "10000"])
+    status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+    for line in ("Uid:\t65534\t65534", "CapEff:\t0000000000000000", "NoNewPrivs:\t1"):
+        assert line in status
+    with server.connect() as client:
+        assert client.command("GEOADD", "k", "1", "2", "m") == 1
+        assert len(client.command("GEOSEARCH", "k", "FROMLONLAT", "1", "2", "BYRADIUS", "1",
+                                  "km")) == 1
+        assert client.command("ACL", "SETUSER", "a", "on") == b"OK"
+        assert client.command("ACL", "SAVE") == b"OK"
+        assert client.command("CONFIG", "SET", "maxclients", "20000") in (
+            b"OK", b"ERR Failed applying possibly changed configuration")
+        assert client.command("PING") == b"PONG"
+    assert stat.S_IMODE(os.stat(server.path).st_mode) == 0o770
+    assert server.stop() == 0

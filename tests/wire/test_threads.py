@@ -5,6 +5,7 @@ are served by different ones (io-thread of CLIENT LIST).
 """
 import socket
 import threading
+import time
 
 import pytest
 
@@ -76,8 +77,7 @@ def test_what_one_writes_the_other_reads(pair):
 
 
 def test_transactions_are_seen_whole(threaded, pair):
-    """Two keys change together; nobody sees one without the other, reads of one batch of
-    a pipeline included."""
+    """Two keys change together; no command sees one without the other."""
     a, _ = pair
     a.command("MSET", "x", "0", "y", "0")
     wrong = []
@@ -114,6 +114,41 @@ def test_no_increment_is_lost(threaded, pair):
 
     all_done([threading.Thread(target=count) for _ in range(8)])
     assert a.command("GET", "n") == b"16000"
+
+
+def test_pipelines_of_reads_and_writes_keep_their_order(threaded, pair):
+    """Others write between the requests of a pipeline, and what was looked up ahead is never
+    older than what a request before it has seen."""
+    a, _ = pair
+    a.command("ZADD", "s", "0", "m", "0", "other")
+    a.command("SET", "moved", "0")
+    n_moves, wrong = 10000, []
+    is_over = threading.Event()
+
+    def move():
+        with threaded.connect() as conn:
+            for first in range(1, n_moves, 500):
+                conn.pipeline([command for i in range(first, first + 500) for command in
+                               (("ZADD", "s", str(i), "m"), ("SET", "moved", str(i)))])
+        is_over.set()
+
+    def look(own):
+        commands = 20 * [("GET", "moved"), ("ZSCORE", "s", "m")] \
+            + [("INCR", own), ("ZADD", "s", "1", own), ("GET", own), ("ZSCORE", "s", own)]
+        with threaded.connect() as conn:
+            turn = 0
+            while not is_over.is_set() or turn < 5:
+                turn += 1
+                replies = conn.pipeline(commands)
+                moves = [float(reply) for reply in replies[:40]]
+                if any(a > b for a, b in zip(moves[::2], moves[1::2])):
+                    wrong.append(moves)
+                if replies[40] != turn or replies[42:] != [b"%d" % turn, b"1"]:
+                    wrong.append(replies)
+
+    all_done([threading.Thread(target=move)]
+             + [threading.Thread(target=look, args=(f"own{i}",)) for i in range(3)])
+    assert not wrong
 
 
 def test_watch(pair):
@@ -328,3 +363,18 @@ def test_stops_with_clients_on_every_thread(start):
     assert server.process.returncode == 0
     for conn in conns:
         conn.close()
+
+
+def test_broadcast_after_an_expired_key_was_read(start):
+    """Whoever removes a key that a read met has something to tell those who track by prefixes;
+    the reads behind it, under the shared lock, took that for theirs, and the server ended."""
+    server = start.subject("--threads", 2)
+    with server.connect(resp=3) as tracker, server.connect() as client:
+        client.command("DEBUG", "SET-ACTIVE-EXPIRE", 0)
+        assert tracker.command("CLIENT", "TRACKING", "ON", "BCAST") == b"OK"
+        client.command("SET", "k", "v", "PX", 1)
+        assert tracker.read() == resp.Push([b"invalidate", [b"k"]])
+        time.sleep(0.02)
+        assert client.pipeline([("GET", "k")] * 64) == [None] * 64
+        assert tracker.read() == resp.Push([b"invalidate", [b"k"]])
+        assert client.command("PING") == b"PONG"
