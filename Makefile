@@ -59,7 +59,7 @@ stress: deps ## all commands at once on a TSan server with 4 threads (10 minutes
 	    --patience 120 --keep-log build-tsan/stress.log $(STRESS)
 
 linear: deps build ## are histories linearizable? (10 minutes)
-	@tests/linear/run.py --seconds 600 --keep-log build/linear.log $(LINEAR)
+	@tests/linear/run.py --seconds 200 --threads 1 2 4 --keep-log build/linear.log $(LINEAR)
 
 hostile: deps ## 100,000 hostile byte streams on an ASan server (10 minutes)
 	@cmake --preset asan

@@ -3,7 +3,8 @@
  *
  * First come, first served: a task that is small for the pool waits behind large ones as
  * long as all threads are busy. A connection has one task here at a time, so that the
- * queue is fair among clients, and never longer than there are connections.
+ * queue is fair among clients, and never longer than there are connections. Garbage goes
+ * first: it takes little time, and gives memory back.
  */
 #include "server/pool.h"
 
@@ -154,7 +155,7 @@ bool pool_submit(struct pool *pool, struct pool_task *task)
     if (has_thread) {
         task->is_unwanted = false;
         task->is_queued = true;
-        list_append(&pool->queue, &task->in_list);
+        list_append(task->goes_first ? pool->queue.next : &pool->queue, &task->in_list);
         pool->n_waiting++;
         uv_cond_signal(&pool->wanted);
     }
@@ -205,8 +206,9 @@ bool pool_free_garbage(struct pool *pool, struct yn_garbage garbage)
     struct garbage_task *g = malloc(sizeof *g);
     if (g == NULL)
         return false;
-    *g = (struct garbage_task){.task = {.work = free_garbage, .done = free_task},
-                               .garbage = garbage};
+    *g = (struct garbage_task){
+        .task = {.work = free_garbage, .done = free_task, .goes_first = true},
+        .garbage = garbage};
     if (pool_submit(pool, &g->task))
         return true;
     free(g);

@@ -18,8 +18,10 @@
 
 struct pool_task {
     void (*work)(struct pool_task *task); /* in a thread of the pool */
-    void (*done)(struct pool_task *task); /* there, too; the task may be gone then */
-    uint64_t deadline_ns;                 /* of the monotonic clock; 0: none */
+    void (*done)(
+        struct pool_task *task); /* there, too; the last time that it is touched */
+    uint64_t deadline_ns;        /* of the monotonic clock; 0: none */
+    bool goes_first;             /* before all that wait */
 
     /* the pool's */
     struct link in_list;

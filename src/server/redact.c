@@ -35,7 +35,8 @@ void redact_find(const struct cmd_spec *spec, size_t argc, const struct yn_bytes
     if (spec->run == session_hello)
         hide_login(argc, argv, out_is_secret, n);
     for (size_t i = 2; spec->run == config_cmd_set && i + 1 < argc; i += 2) {
-        if (cmd_word_is(argv[i], "requirepass"))
+        if (cmd_word_is(argv[i], "requirepass") ||
+            cmd_word_is(argv[i], "tls-key-file-pass"))
             hide(out_is_secret, n, i + 1);
     }
 }

@@ -4,14 +4,15 @@
     YONDER_BIN_DIR=build-tsan tests/stress/run.py --seconds 600 --threads 4
 
 Fails when the program does, when the server ends by itself or badly, or when a sanitizer reported
-anything. All reports are kept, not only the first. YN_SEED or --seed repeats what the clients
-do (not how the threads meet)."""
+anything. All reports are kept, not only the first. At last the server is stopped while
+clients still send. YN_SEED or --seed repeats what the clients do (not how the threads meet)."""
 import argparse
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "wire"))
@@ -38,16 +39,19 @@ def run(options, folder):
              "--clients", options.clients, "--patience", options.patience, "--big", options.big]
     if options.seed:
         words += ["--seed", options.seed]
+    command = [str(program), *map(str, words), str(HERE / "commands.txt")]
     faults = []
     try:
-        done = subprocess.run([str(program), *map(str, words), str(HERE / "commands.txt")],
-                              timeout=options.seconds + 2 * options.patience + 60)
+        done = subprocess.run(command, timeout=options.seconds + 2 * options.patience + 60)
         if done.returncode != 0:
             faults.append(f"the program's status is {done.returncode}")
     except subprocess.TimeoutExpired:
         faults.append("the program does not end")
     finally:
-        faults += faults_of(server, options.keep_log)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as more:
+            time.sleep(1)  # so that the server is stopped with its hands full
+            faults += faults_of(server, options.keep_log)
+            more.kill()
     return faults
 
 

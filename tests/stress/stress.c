@@ -22,6 +22,7 @@
 
 #define CLIENTS_DEFAULT 8
 #define SETTLE_S 20
+#define SECONDS_FOR_ALL 60 /* in which each line of commands.txt should have its turn */
 
 /* ---- before ------------------------------------------------------------- */
 
@@ -121,7 +122,7 @@ static void report(const struct stress *stress, const struct client *clients,
         (unsigned long long)n_commands, seconds, stress->values.n_clients,
         (unsigned long long)n_pushes, (unsigned long long)n_lost,
         (unsigned long long)stress->seed);
-    if (atomic_load(&stress->has_failed))
+    if (atomic_load(&stress->has_failed) || seconds < SECONDS_FOR_ALL)
         return;
     for (int s = 0; s < SECTION_SPECIAL; s++)
         for (size_t i = 0; i < stress->catalogue.n[s]; i++)
@@ -147,6 +148,25 @@ static void run_clients(struct stress *stress, struct client *clients, long seco
     atomic_store(&stress->is_over, true);
     for (int i = 0; i < stress->values.n_clients; i++)
         pthread_join(clients[i].thread, NULL);
+}
+
+static bool run(struct stress *stress, long seconds)
+{
+    static struct client control, clients[STRESS_CLIENTS_MAX];
+    client_init(&control, stress, stress->values.n_clients);
+    control.phase = "control";
+    bool is_complete = client_open(&control) && check_commands(&control);
+    cli_link_close(&control.link);
+    if (is_complete) {
+        run_clients(stress, clients, seconds);
+        if (!atomic_load(&stress->has_failed) && client_open(&control))
+            check_end(&control);
+        report(stress, clients, seconds);
+        for (int i = 0; i < stress->values.n_clients; i++)
+            client_clear(&clients[i]);
+    }
+    client_clear(&control);
+    return is_complete && !atomic_load(&stress->has_failed);
 }
 
 static const struct option long_options[] = {
@@ -199,15 +219,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     pthread_mutex_init(&stress.values.dump_lock, NULL);
 
-    struct client control, clients[STRESS_CLIENTS_MAX];
-    client_init(&control, &stress, stress.values.n_clients);
-    control.phase = "control";
-    if (!client_open(&control) || !check_commands(&control))
-        return 1;
-    cli_link_close(&control.link);
-    run_clients(&stress, clients, seconds);
-    if (!atomic_load(&stress.has_failed) && client_open(&control))
-        check_end(&control);
-    report(&stress, clients, seconds);
-    return atomic_load(&stress.has_failed) ? 1 : 0;
+    bool is_well = run(&stress, seconds);
+    catalogue_close(&stress.catalogue);
+    yn_buf_clear(&stress.values.dump);
+    return is_well ? 0 : 1;
 }

@@ -45,7 +45,7 @@ static void add(struct catalogue *catalogue, int section, char *line)
         kinds += 4;
     }
     templates[n].text = strdup(text);
-    templates[n].kinds = kinds == NULL ? "" : strdup(kinds);
+    templates[n].kinds = strdup(kinds == NULL ? "" : kinds);
     templates[n].weight = weight == 0 ? 1 : (unsigned)weight;
     atomic_init(&templates[n].n_sent, 0);
     catalogue->weight[section] += templates[n].weight;
@@ -78,6 +78,17 @@ bool catalogue_open(struct catalogue *catalogue, const char *path)
         fprintf(stderr, "%s: no such section: %s\n", path, line);
     fclose(file);
     return is_right;
+}
+
+void catalogue_close(struct catalogue *catalogue)
+{
+    for (int s = 0; s < N_SECTIONS; s++) {
+        for (size_t i = 0; i < catalogue->n[s]; i++) {
+            free(catalogue->templates[s][i].text);
+            free(catalogue->templates[s][i].kinds);
+        }
+        free(catalogue->templates[s]);
+    }
 }
 
 struct template *catalogue_choose(const struct catalogue *catalogue, enum section section,

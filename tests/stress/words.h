@@ -32,7 +32,7 @@ enum section {
 struct template
 {
     char *text;
-    const char *kinds; /* of replies; "" if any is right */
+    char *kinds; /* of replies; "" if any is right */
     unsigned weight;
     _Atomic uint64_t n_sent;
 };
@@ -61,6 +61,7 @@ struct words {
 
 /* Reads the file. On failure a text goes to standard error. */
 bool catalogue_open(struct catalogue *catalogue, const char *path);
+void catalogue_close(struct catalogue *catalogue);
 
 /* A template of a section, each as often as its weight says. */
 struct template *catalogue_choose(const struct catalogue *catalogue, enum section section,

@@ -143,6 +143,22 @@ static void test_taking_back(void **state)
     end();
 }
 
+static void test_going_first(void **state)
+{
+    (void)state;
+    begin(1);
+    pool_hold(&t.pool, true);
+    t.items[2].task.goes_first = true;
+    for (size_t i = 0; i < 4; i++)
+        submit(i);
+    pool_hold(&t.pool, false);
+    wait_until(4);
+    assert_int_equal(t.order[0], 2);
+    assert_int_equal(t.order[1], 0);
+    assert_int_equal(t.order[3], 3);
+    end();
+}
+
 static void wait_for_running(size_t n)
 {
     while (pool_figures(&t.pool).n_waiting > 0 || pool_figures(&t.pool).n_running < n)
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_each_task_once),
         cmocka_unit_test(test_again_and_again),
         cmocka_unit_test(test_taking_back),
+        cmocka_unit_test(test_going_first),
         cmocka_unit_test(test_telling_to_end),
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_clear_while_it_works),

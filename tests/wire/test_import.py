@@ -27,7 +27,7 @@ class Result:
 def load(port, file, *options, key="k", **more):
     return Result(subprocess.run(
         [str(binary("yonder-cli")), "-p", str(port), "import", str(file), "--key", key, *options],
-        capture_output=True, timeout=120, **more))
+        capture_output=True, timeout=300, **more))
 
 
 @pytest.fixture
@@ -50,7 +50,8 @@ def test_cities(server, client):
                   "lat", "--id-column", "id")
     assert result.status == 0
     assert result.totals == (135233, 135233, 0, 0)
-    assert result.err == ""
+    # a machine with other things to do has time to report progress
+    assert re.sub(r"(?m)^[0-9,]+ rows \(\d+ %\), [0-9,]+ rows/s\n", "", result.err) == ""
     assert client.command("ZCARD", "k") == 135233
     assert client.command("GEODIST", "k", "2988507", "2643743", "km") == b"343.8680"
 
@@ -405,7 +406,7 @@ def test_progress_bar_on_a_terminal(server, tmp_path):
         file.write("bad,x,1\n")
     terminal = Terminal([str(binary("yonder-cli")), "-p", str(server.port), "import", str(path),
                          "--key", "k", "--batch", "20"])
-    text = terminal.read_until(b"1 rejected", timeout=100)
+    text = terminal.read_until(b"1 rejected", timeout=400)
     assert terminal.wait() == 1
     assert re.search(rb"\r\x1b\[K\[=*> *\] +\d+ %  [0-9,]+ rows  [0-9,]+ rows/s", text)
     # the bar is wiped before other text stands on its line
@@ -419,6 +420,6 @@ def test_no_progress(server, tmp_path):
         file.writelines(f"m{i},{i % 180},1\n" for i in range(200_000))
     terminal = Terminal([str(binary("yonder-cli")), "-p", str(server.port), "import", str(path),
                          "--key", "k", "--batch", "20", "--no-progress"])
-    text = terminal.read_until(b"0 rejected", timeout=100)
+    text = terminal.read_until(b"0 rejected", timeout=400)
     assert b"\x1b" not in text
     assert terminal.wait() == 0

@@ -307,6 +307,19 @@ def test_key_with_a_password(start, authority):
          "--tls-key-file-pass", "wrong", "--tls-auth-clients", "no"])
 
 
+def test_password_is_not_shown(secured):
+    with secured.server.connect() as conn, secured.server.connect() as monitor:
+        conn.command("CONFIG", "SET", "slowlog-log-slower-than", "0")
+        monitor.command("MONITOR")
+        conn.command("CONFIG", "SET", "tls-key-file-pass", "open sesame")
+        conn.command("CONFIG", "SET", "slowlog-log-slower-than", "10000",
+                     "tls-key-file-pass", "")
+        assert "open sesame" not in repr(conn.command("SLOWLOG", "GET", "10"))
+        conn.command("ECHO", "done")
+        while b"done" not in (line := monitor.read()):
+            assert b"sesame" not in line
+
+
 # ---- CONFIG SET ----
 
 
