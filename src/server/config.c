@@ -1,263 +1,16 @@
 #include "server/config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "core/num.h"
 #include "resp/quote.h"
 #include "resp/request.h"
-#include "server/log.h"
+#include "server/config_parts.h"
 #include "server/notify.h"
-#include "server/systemd.h"
-
-enum kind {
-    KIND_BOOL,
-    KIND_INT,
-    KIND_OCTAL,
-    KIND_MEMORY, /* bytes, with k, kb, m, mb, g, gb */
-    KIND_CHOICE,
-    KIND_STRING,
-    KIND_WORDS,  /* a string of several words */
-    KIND_LIMITS, /* client-output-buffer-limit */
-    KIND_EVENTS, /* notify-keyspace-events */
-};
-
-struct choice {
-    const char *name;
-    int64_t value;
-};
-
-struct config_option {
-    const char *name;
-    enum kind kind;
-    bool is_dynamic;
-    const char *initial;
-    size_t offset;
-    int64_t min, max;
-    const struct choice *choices;
-    /* Refuses values that parse but are not supported. Returns what is wrong, or NULL. */
-    const char *(*refuse)(struct yn_bytes text);
-};
-
-static bool text_is(struct yn_bytes text, const char *word)
-{
-    return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
-}
-
-static const char *refuse_daemonize(struct yn_bytes text)
-{
-    return text_is(text, "yes")
-               ? "this server stays in the foreground: use a service manager "
-                 "or a shell's & instead; the only accepted value is 'no'"
-               : NULL;
-}
-
-static const char *refuse_supervised(struct yn_bytes text)
-{
-    if (text_is(text, "upstart"))
-        return "upstart is not supported; the accepted values are no, systemd and auto";
-    return text_is(text, "systemd") && !YN_HAVE_SYSTEMD
-               ? "this server was built without support for systemd (YN_SYSTEMD=OFF)"
-               : NULL;
-}
-
-static const char *refuse_save(struct yn_bytes text)
-{
-    return text.len > 0
-               ? "snapshots are not built into this version, so nothing would be "
-                 "saved; the only accepted value is \"\""
-               : NULL;
-}
-
-static const char *refuse_appendonly(struct yn_bytes text)
-{
-    return text_is(text, "yes")
-               ? "the append-only log is not built into this version, so "
-                 "nothing would be logged; the only accepted value is 'no'"
-               : NULL;
-}
-
-static bool next_word(struct yn_bytes *text, struct yn_bytes *out_word);
-
-static const char *refuse_percentiles(struct yn_bytes text)
-{
-    struct yn_bytes word;
-    double value;
-    while (next_word(&text, &word)) {
-        if (!yn_num_parse_double(word, &value))
-            return "Invalid latency-tracking-info-percentiles parameters";
-        if (!(value >= 0 && value <= 100))
-            return "latency-tracking-info-percentiles parameters should sit between "
-                   "[0.0,100.0]";
-    }
-    return NULL;
-}
-
-static const struct choice loglevels[] = {{"debug", LOG_LEVEL_DEBUG},
-                                          {"verbose", LOG_LEVEL_VERBOSE},
-                                          {"notice", LOG_LEVEL_NOTICE},
-                                          {"warning", LOG_LEVEL_WARNING},
-                                          {NULL, 0}};
-static const struct choice coordinate_formats[] = {
-    {"shortest", CONFIG_COORDINATE_SHORTEST},
-    {"fixed17", CONFIG_COORDINATE_FIXED17},
-    {NULL, 0}};
-/* One, and no more: programs ask for it, and files for Redis have it. */
-static const struct choice maxmemory_policies[] = {{"noeviction", 0}, {NULL, 0}};
-static const struct choice debug_modes[] = {{"no", CONFIG_DEBUG_NO},
-                                            {"local", CONFIG_DEBUG_LOCAL},
-                                            {"yes", CONFIG_DEBUG_YES},
-                                            {NULL, 0}};
-static const struct choice supervisors[] = {{"no", SYSTEMD_NO},
-                                            {"systemd", SYSTEMD_YES},
-                                            {"auto", SYSTEMD_AUTO},
-                                            {"upstart", SYSTEMD_UPSTART},
-                                            {NULL, 0}};
-static const struct choice channel_defaults[] = {
-    {"allchannels", 1}, {"resetchannels", 0}, {NULL, 0}};
-static const struct choice tls_auths[] = {{"no", CONFIG_TLS_AUTH_NO},
-                                          {"yes", CONFIG_TLS_AUTH_YES},
-                                          {"optional", CONFIG_TLS_AUTH_OPTIONAL},
-                                          {NULL, 0}};
-static const struct choice booleans[] = {{"yes", 1}, {"no", 0}, {NULL, 0}};
-
-#define AT(field) offsetof(struct config, field)
-#define MB ((int64_t)1 << 20)
-
-static const struct config_option options[] = {
-    /* name, kind, dynamic, default, place, min, max, choices, refuse */
-    {"bind", KIND_WORDS, false, "127.0.0.1 -::1", AT(bind), 0, 0, NULL, NULL},
-    {"port", KIND_INT, false, "6379", AT(port), 0, 65535, NULL, NULL},
-    {"tls-port", KIND_INT, false, "0", AT(tls_port), 0, 65535, NULL, NULL},
-    {"tls-cert-file", KIND_STRING, true, "", AT(tls_cert_file), 0, 0, NULL, NULL},
-    {"tls-key-file", KIND_STRING, true, "", AT(tls_key_file), 0, 0, NULL, NULL},
-    {"tls-key-file-pass", KIND_STRING, true, "", AT(tls_key_file_pass), 0, 0, NULL, NULL},
-    {"tls-ca-cert-file", KIND_STRING, true, "", AT(tls_ca_cert_file), 0, 0, NULL, NULL},
-    {"tls-ca-cert-dir", KIND_STRING, true, "", AT(tls_ca_cert_dir), 0, 0, NULL, NULL},
-    {"tls-auth-clients", KIND_CHOICE, true, "yes", AT(tls_auth_clients), 0, 0, tls_auths,
-     NULL},
-    {"tls-protocols", KIND_WORDS, true, "", AT(tls_protocols), 0, 0, NULL, NULL},
-    {"tls-ciphers", KIND_STRING, true, "", AT(tls_ciphers), 0, 0, NULL, NULL},
-    {"tls-ciphersuites", KIND_STRING, true, "", AT(tls_ciphersuites), 0, 0, NULL, NULL},
-    {"tls-prefer-server-ciphers", KIND_BOOL, true, "no", AT(tls_prefer_server_ciphers), 0,
-     0, NULL, NULL},
-    {"tls-session-caching", KIND_BOOL, true, "yes", AT(tls_session_caching), 0, 0, NULL,
-     NULL},
-    {"tls-session-cache-size", KIND_INT, true, "20480", AT(tls_session_cache_size), 0,
-     INT_MAX, NULL, NULL},
-    {"tls-session-cache-timeout", KIND_INT, true, "300", AT(tls_session_cache_timeout_s),
-     0, INT_MAX, NULL, NULL},
-    {"unixsocket", KIND_STRING, false, "", AT(unixsocket), 0, 0, NULL, NULL},
-    {"unixsocketperm", KIND_OCTAL, false, "0", AT(unixsocketperm), 0, 0777, NULL, NULL},
-    {"timeout", KIND_INT, true, "0", AT(timeout_s), 0, INT_MAX, NULL, NULL},
-    {"tcp-keepalive", KIND_INT, true, "300", AT(tcp_keepalive_s), 0, INT_MAX, NULL, NULL},
-    {"tcp-backlog", KIND_INT, false, "511", AT(tcp_backlog), 1, INT_MAX, NULL, NULL},
-    {"maxclients", KIND_INT, true, "10000", AT(maxclients), 1, INT_MAX, NULL, NULL},
-    {"threads", KIND_INT, false, "0", AT(threads), 0, 128, NULL, NULL},
-    {"databases", KIND_INT, false, "16", AT(databases), 1, 65536, NULL, NULL},
-    {"requirepass", KIND_STRING, true, "", AT(requirepass), 0, 0, NULL, NULL},
-    {"aclfile", KIND_STRING, false, "", AT(aclfile), 0, 0, NULL, NULL},
-    {"acllog-max-len", KIND_INT, true, "128", AT(acllog_max_len), 0, INT64_MAX, NULL,
-     NULL},
-    {"acl-pubsub-default", KIND_CHOICE, true, "resetchannels", AT(acl_pubsub_default), 0,
-     0, channel_defaults, NULL},
-    {"protected-mode", KIND_BOOL, true, "yes", AT(protected_mode), 0, 0, NULL, NULL},
-    {"loglevel", KIND_CHOICE, true, "notice", AT(loglevel), 0, 0, loglevels, NULL},
-    {"logfile", KIND_STRING, false, "", AT(logfile), 0, 0, NULL, NULL},
-    {"dir", KIND_STRING, false, ".", AT(dir), 0, 0, NULL, NULL},
-    {"proto-max-bulk-len", KIND_MEMORY, true, "512mb", AT(proto_max_bulk_len), MB,
-     INT64_MAX, NULL, NULL},
-    {"client-query-buffer-limit", KIND_MEMORY, true, "1gb", AT(client_query_buffer_limit),
-     MB, INT64_MAX, NULL, NULL},
-    {"client-output-buffer-limit", KIND_LIMITS, true,
-     "normal 0 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60", AT(output_limits), 0, 0,
-     NULL, NULL},
-    {"maxmemory", KIND_MEMORY, true, "0", AT(maxmemory), 0, INT64_MAX, NULL, NULL},
-    {"maxmemory-policy", KIND_CHOICE, true, "noeviction", AT(maxmemory_policy), 0, 0,
-     maxmemory_policies, NULL},
-    {"hz", KIND_INT, true, "10", AT(hz), 1, 500, NULL, NULL},
-    {"daemonize", KIND_BOOL, false, "no", AT(daemonize), 0, 0, NULL, refuse_daemonize},
-    {"supervised", KIND_CHOICE, false, "no", AT(supervised), 0, 0, supervisors,
-     refuse_supervised},
-    {"pidfile", KIND_STRING, false, "", AT(pidfile), 0, 0, NULL, NULL},
-    {"always-show-logo", KIND_BOOL, false, "no", AT(always_show_logo), 0, 0, NULL, NULL},
-    {"save", KIND_WORDS, true, "", AT(save), 0, 0, NULL, refuse_save},
-    {"appendonly", KIND_BOOL, true, "no", AT(appendonly), 0, 0, NULL, refuse_appendonly},
-    {"coordinate-format", KIND_CHOICE, true, "shortest", AT(coordinate_format), 0, 0,
-     coordinate_formats, NULL},
-    {"zset-max-listpack-entries", KIND_INT, true, "128", AT(zset_max_listpack_entries), 0,
-     INT64_MAX, NULL, NULL},
-    {"zset-max-listpack-value", KIND_MEMORY, true, "64", AT(zset_max_listpack_value), 0,
-     INT64_MAX, NULL, NULL},
-    {"lazyfree-lazy-user-del", KIND_BOOL, true, "yes", AT(lazy_user_del), 0, 0, NULL,
-     NULL},
-    {"lazyfree-lazy-user-flush", KIND_BOOL, true, "yes", AT(lazy_user_flush), 0, 0, NULL,
-     NULL},
-    {"lazyfree-lazy-expire", KIND_BOOL, true, "yes", AT(lazy_expire), 0, 0, NULL, NULL},
-    {"lazyfree-lazy-server-del", KIND_BOOL, true, "yes", AT(lazy_server_del), 0, 0, NULL,
-     NULL},
-    {"notify-keyspace-events", KIND_EVENTS, true, "", AT(notify_classes), 0, 0, NULL,
-     NULL},
-    {"tracking-table-max-keys", KIND_INT, true, "1000000", AT(tracking_table_max_keys), 0,
-     INT64_MAX, NULL, NULL},
-    {"enable-debug-command", KIND_CHOICE, false, "local", AT(enable_debug_command), 0, 0,
-     debug_modes, NULL},
-    {"slowlog-log-slower-than", KIND_INT, true, "10000", AT(slowlog_log_slower_than_us),
-     -1, INT64_MAX, NULL, NULL},
-    {"slowlog-max-len", KIND_INT, true, "128", AT(slowlog_max_len), 0, INT64_MAX, NULL,
-     NULL},
-    {"latency-monitor-threshold", KIND_INT, true, "0", AT(latency_monitor_threshold_ms),
-     0, INT64_MAX, NULL, NULL},
-    {"latency-tracking", KIND_BOOL, true, "yes", AT(latency_tracking), 0, 0, NULL, NULL},
-    {"worker-threads", KIND_INT, false, "0", AT(worker_threads), 0, 64, NULL, NULL},
-    {"offload-threshold", KIND_INT, true, "1000", AT(offload_threshold_us), -1,
-     INT64_MAX / 1000, NULL, NULL},
-    {"search-timeout", KIND_INT, true, "0", AT(search_timeout_ms), 0, INT64_MAX / 1000000,
-     NULL, NULL},
-    {"latency-tracking-info-percentiles", KIND_WORDS, true, "50 99 99.9",
-     AT(latency_percentiles), 0, 0, NULL, refuse_percentiles},
-};
-
-#define N_OPTIONS (sizeof options / sizeof options[0])
-
-const struct config_option *config_find(struct yn_bytes name)
-{
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        if (text_is(name, options[i].name))
-            return &options[i];
-    }
-    return NULL;
-}
-
-const struct config_option *config_at(size_t i)
-{
-    return i < N_OPTIONS ? &options[i] : NULL;
-}
-
-const char *config_name(const struct config_option *option)
-{
-    return option->name;
-}
-
-bool config_is_dynamic(const struct config_option *option)
-{
-    return option->is_dynamic;
-}
-
-bool config_is_user(struct yn_bytes word)
-{
-    return text_is(word, "user");
-}
-
-bool config_takes_words(const struct config_option *option)
-{
-    return option->kind == KIND_WORDS || option->kind == KIND_LIMITS;
-}
 
 /* ---- places ---- */
 
@@ -304,18 +57,18 @@ static bool is_in_range(const struct config_option *option, int64_t value, char 
  */
 static bool parse_memory(struct yn_bytes text, int64_t *out_value)
 {
-    static const struct choice units[] = {{"b", 1},        {"k", 1000},
-                                          {"kb", 1 << 10}, {"m", 1000 * 1000},
-                                          {"mb", 1 << 20}, {"g", 1000 * 1000 * 1000},
-                                          {"gb", 1 << 30}, {NULL, 0}};
+    static const struct config_choice units[] = {
+        {"b", 1},           {"k", 1000},     {"kb", 1 << 10},
+        {"m", 1000 * 1000}, {"mb", 1 << 20}, {"g", 1000 * 1000 * 1000},
+        {"gb", 1 << 30},    {NULL, 0}};
     size_t n_digits = 0;
     while (n_digits < text.len && text.data[n_digits] >= '0' &&
            text.data[n_digits] <= '9')
         n_digits++;
     struct yn_bytes unit = {text.data + n_digits, text.len - n_digits};
     int64_t factor = unit.len == 0 ? 1 : 0;
-    for (const struct choice *u = units; unit.len > 0 && u->name != NULL; u++) {
-        if (text_is(unit, u->name))
+    for (const struct config_choice *u = units; unit.len > 0 && u->name != NULL; u++) {
+        if (config_text_is(unit, u->name))
             factor = u->value;
     }
     int64_t number;
@@ -338,11 +91,11 @@ static bool parse_octal(struct yn_bytes text, int64_t *out_value)
     return true;
 }
 
-static bool parse_choice(const struct choice *choices, struct yn_bytes text,
+static bool parse_choice(const struct config_choice *choices, struct yn_bytes text,
                          int64_t *out_value)
 {
-    for (const struct choice *c = choices; c->name != NULL; c++) {
-        if (text_is(text, c->name)) {
+    for (const struct config_choice *c = choices; c->name != NULL; c++) {
+        if (config_text_is(text, c->name)) {
             *out_value = c->value;
             return true;
         }
@@ -350,11 +103,11 @@ static bool parse_choice(const struct choice *choices, struct yn_bytes text,
     return false;
 }
 
-static void list_choices(const struct choice *choices, char *out, size_t size)
+static void list_choices(const struct config_choice *choices, char *out, size_t size)
 {
     size_t len = 0;
     out[0] = '\0';
-    for (const struct choice *c = choices; c->name != NULL && len < size; c++)
+    for (const struct config_choice *c = choices; c->name != NULL && len < size; c++)
         len +=
             (size_t)snprintf(out + len, size - len, "%s%s", len > 0 ? ", " : "", c->name);
 }
@@ -376,7 +129,7 @@ static bool parse_number(const struct config_option *option, struct yn_bytes tex
             return fail(error, "argument must be a memory value");
         return is_in_range(option, *out_value, error);
     case KIND_BOOL:
-        if (!parse_choice(booleans, text, out_value))
+        if (!parse_choice(config_booleans, text, out_value))
             return fail(error, "argument must be 'yes' or 'no'");
         return true;
     case KIND_EVENTS:
@@ -395,8 +148,7 @@ static bool parse_number(const struct config_option *option, struct yn_bytes tex
     }
 }
 
-/* Takes the next blank-separated word off the front of *text. */
-static bool next_word(struct yn_bytes *text, struct yn_bytes *out_word)
+bool config_next_word(struct yn_bytes *text, struct yn_bytes *out_word)
 {
     while (text->len > 0 && (*text->data == ' ' || *text->data == '\t')) {
         text->data++;
@@ -416,18 +168,18 @@ static bool next_word(struct yn_bytes *text, struct yn_bytes *out_word)
 static bool parse_limits(struct yn_bytes text, struct config_output_limit *limits,
                          char *error)
 {
-    static const struct choice classes[] = {{"normal", CONFIG_CLASS_NORMAL},
-                                            {"replica", CONFIG_CLASS_REPLICA},
-                                            {"slave", CONFIG_CLASS_REPLICA},
-                                            {"pubsub", CONFIG_CLASS_PUBSUB},
-                                            {NULL, 0}};
+    static const struct config_choice classes[] = {{"normal", CONFIG_CLASS_NORMAL},
+                                                   {"replica", CONFIG_CLASS_REPLICA},
+                                                   {"slave", CONFIG_CLASS_REPLICA},
+                                                   {"pubsub", CONFIG_CLASS_PUBSUB},
+                                                   {NULL, 0}};
     struct config_output_limit parsed[CONFIG_CLASSES];
     memcpy(parsed, limits, sizeof parsed);
     struct yn_bytes word[4];
-    while (next_word(&text, &word[0])) {
+    while (config_next_word(&text, &word[0])) {
         int64_t class, hard, soft, soft_s;
-        if (!next_word(&text, &word[1]) || !next_word(&text, &word[2]) ||
-            !next_word(&text, &word[3]))
+        if (!config_next_word(&text, &word[1]) || !config_next_word(&text, &word[2]) ||
+            !config_next_word(&text, &word[3]))
             return fail(error,
                         "Wrong number of arguments in buffer limit configuration.");
         if (!parse_choice(classes, word[0], &class))
@@ -487,9 +239,9 @@ bool config_set(struct config *config, const struct config_option *option,
 
 /* ---- printing values ---- */
 
-static const char *choice_name(const struct choice *choices, int64_t value)
+static const char *choice_name(const struct config_choice *choices, int64_t value)
 {
-    for (const struct choice *c = choices; c->name != NULL; c++) {
+    for (const struct config_choice *c = choices; c->name != NULL; c++) {
         if (c->value == value)
             return c->name;
     }
@@ -588,9 +340,10 @@ bool config_init(struct config *config)
 {
     char error[CONFIG_ERROR_MAX];
     memset(config, 0, sizeof *config);
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        struct yn_bytes text = {options[i].initial, strlen(options[i].initial)};
-        if (!config_set(config, &options[i], text, error)) {
+    const struct config_option *option;
+    for (size_t i = 0; (option = config_at(i)) != NULL; i++) {
+        struct yn_bytes text = {option->initial, strlen(option->initial)};
+        if (!config_set(config, option, text, error)) {
             config_clear(config);
             return false;
         }
@@ -600,9 +353,10 @@ bool config_init(struct config *config)
 
 void config_clear(struct config *config)
 {
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        if (is_text(&options[i]))
-            free(*(char **)place_of(config, &options[i]));
+    const struct config_option *option;
+    for (size_t i = 0; (option = config_at(i)) != NULL; i++) {
+        if (is_text(option))
+            free(*(char **)place_of(config, option));
     }
     free(config->users);
     free(config->user_lines);
