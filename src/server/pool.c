@@ -17,9 +17,9 @@
 #include "server/memory.h"
 
 #define THREADS_DEFAULT_MAX 4
-/* Beside a loop that is busy on the same core a thread of this niceness gets a tenth of
- * the time. */
-#define NICENESS 10
+/* Beside a loop that is busy on the same core a thread that is nicer by this gets a tenth
+ * of the time. */
+#define NICER_BY 10
 
 static uint64_t mono_ns(void)
 {
@@ -77,7 +77,8 @@ static void run(void *arg)
     struct pool *pool = arg;
     struct pool_task *task;
     /* Linux keeps a niceness for each thread, and takes its number for a process's. */
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid),
+                getpriority(PRIO_PROCESS, 0) + NICER_BY);
     uv_mutex_lock(&pool->mutex);
     while ((task = next_task(pool)) != NULL) {
         uv_mutex_unlock(&pool->mutex);
