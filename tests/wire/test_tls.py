@@ -255,6 +255,34 @@ def test_bad_client_certificate_is_named_in_the_log(start, tmp_path, authority, 
         assert conn.command("PING") == b"PONG"
 
 
+@pytest.mark.parametrize("version", (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
+def test_session_ends_with_the_certificate(start, authority, files, version):
+    """A client that takes a session up again shows no certificate; it must not come in by
+    one that has expired since."""
+    secured = Secured(start, authority, files["server"])
+    end = time.time() + 6
+    pair = authority.issue("brief", end=time.strftime("%Y%m%d%H%M%SZ", time.gmtime(end)))
+    context = context_for(authority, pair, maximum_version=version)
+
+    def come(session=None):
+        raw = secured.raw()
+        with context.wrap_socket(raw, server_hostname="localhost", session=session) as sock:
+            sock.sendall(b"PING\r\n")
+            answer = sock.recv(100)
+            return answer, sock.session, sock.session_reused
+
+    answer, session, _ = come()
+    assert answer == b"+PONG\r\n"
+    answer, session, is_reused = come(session)
+    assert answer == b"+PONG\r\n" and is_reused
+    time.sleep(max(0, end - time.time()) + 1.5)
+    try:
+        assert come(session)[0] == b""
+    except (ssl.SSLError, ConnectionError):
+        pass
+    wait_for_log(secured.server, "refused: its certificate: certificate has expired")
+
+
 def test_client_refuses_another_authority(secured, tmp_path):
     other = certificates.Authority(tmp_path, "another")
     with pytest.raises(ssl.SSLCertVerificationError):
