@@ -195,6 +195,37 @@ def test_end_is_told(secured):
         assert conn.sock.recv(1) == b""  # a bare end would be an error of the module
 
 
+@pytest.mark.parametrize("version", (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
+def test_client_that_ends_its_side(secured, authority, version):
+    """What it has sent before its notice is answered, and so is the notice."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = context_for(authority, maximum_version=version).wrap_bio(
+        incoming, outgoing, server_hostname="localhost")
+    with secured.raw() as sock:
+
+        def until_done(step):
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    sock.sendall(outgoing.read())
+                    data = sock.recv(1 << 16)
+                    assert data, "ended without a notice"
+                    incoming.write(data)
+
+        until_done(client.do_handshake)
+        client.write(resp.encode("PING") + resp.encode("ECHO", "x" * 100000))
+        with pytest.raises(ssl.SSLWantReadError):
+            client.unwrap()
+        text = b""
+        try:
+            while piece := until_done(lambda: client.read(1 << 16)):
+                text += piece
+        except ssl.SSLZeroReturnError:
+            pass
+        assert text == b"+PONG\r\n$100000\r\n" + b"x" * 100000 + b"\r\n"
+
+
 # ---- versions ----
 
 
