@@ -306,6 +306,10 @@ static void on_shutdown(uv_shutdown_t *req, int status)
  */
 void conn_linger(struct conn *conn)
 {
+    if (conn->tls != NULL) {
+        tls_end(conn->tls);
+        conn_send_records(conn);
+    }
     if (conn->has_ended) {
         conn_close(conn);
         return;
@@ -314,10 +318,6 @@ void conn_linger(struct conn *conn)
     conn->linger_until_ns = conn->loop->mono_ns + LINGER_NS;
     yn_buf_clear(&conn->in);
     conn->shutdown_req.data = conn;
-    if (conn->tls != NULL) {
-        tls_end(conn->tls);
-        conn_send_records(conn);
-    }
     if (uv_shutdown(&conn->shutdown_req, &conn->io.stream, on_shutdown) != 0)
         conn_close(conn);
     else

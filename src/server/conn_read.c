@@ -77,7 +77,7 @@ static void settle(struct conn *conn)
     }
     bool waits = conn->blocked.is_waiting || conn->is_held;
     if (conn->has_ended && is_idle && (waits || !conn->has_more)) {
-        conn_close(conn);
+        conn_linger(conn);
         return;
     }
     /* A job waits for the socket, and so do commands when too much is queued. */

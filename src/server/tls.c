@@ -26,6 +26,7 @@ struct tls {
     struct yn_buf kept; /* where it lies, if it had to wait */
     struct yn_buf produced;
     bool is_certificate; /* what broke it */
+    bool is_admitted;    /* the handshake is over, and the peer may come in */
     char error[256];
 };
 
@@ -336,10 +337,31 @@ static enum tls_status note_failure(struct tls *tls)
     return TLS_BROKEN;
 }
 
+/* A session that is taken up again shows no certificate: OpenSSL does not look at that of
+ * the first time once more, and it may have expired since. */
+static bool admit(struct tls *tls)
+{
+    X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
+    if (certificate == NULL || !SSL_session_reused(tls->ssl) ||
+        X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0) {
+        tls->is_admitted = true;
+        return true;
+    }
+    tls->is_certificate = true;
+    snprintf(tls->error, sizeof tls->error, "%s",
+             X509_verify_cert_error_string(X509_V_ERR_CERT_HAS_EXPIRED));
+    return false;
+}
+
 enum tls_status tls_read(struct tls *tls, char *out, size_t len, size_t *out_len)
 {
     ERR_clear_error();
-    if (SSL_read_ex(tls->ssl, out, len, out_len) == 1)
+    bool has_read = SSL_read_ex(tls->ssl, out, len, out_len) == 1;
+    if (!tls->is_admitted && SSL_is_init_finished(tls->ssl) && !admit(tls)) {
+        *out_len = 0;
+        return TLS_BROKEN;
+    }
+    if (has_read)
         return TLS_DONE;
     *out_len = 0;
     switch (SSL_get_error(tls->ssl, 0)) {

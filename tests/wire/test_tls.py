@@ -195,6 +195,37 @@ def test_end_is_told(secured):
         assert conn.sock.recv(1) == b""  # a bare end would be an error of the module
 
 
+@pytest.mark.parametrize("version", (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
+def test_client_that_ends_its_side(secured, authority, version):
+    """What it has sent before its notice is answered, and so is the notice."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = context_for(authority, maximum_version=version).wrap_bio(
+        incoming, outgoing, server_hostname="localhost")
+    with secured.raw() as sock:
+
+        def until_done(step):
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    sock.sendall(outgoing.read())
+                    data = sock.recv(1 << 16)
+                    assert data, "ended without a notice"
+                    incoming.write(data)
+
+        until_done(client.do_handshake)
+        client.write(resp.encode("PING") + resp.encode("ECHO", "x" * 100000))
+        with pytest.raises(ssl.SSLWantReadError):
+            client.unwrap()
+        text = b""
+        try:
+            while piece := until_done(lambda: client.read(1 << 16)):
+                text += piece
+        except ssl.SSLZeroReturnError:
+            pass
+        assert text == b"+PONG\r\n$100000\r\n" + b"x" * 100000 + b"\r\n"
+
+
 # ---- versions ----
 
 
@@ -253,6 +284,34 @@ def test_bad_client_certificate_is_named_in_the_log(start, tmp_path, authority, 
     wait_for_log(secured.server, f"refused: its certificate: {text}")
     with secured.connect(files["client"]) as conn:
         assert conn.command("PING") == b"PONG"
+
+
+@pytest.mark.parametrize("version", (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
+def test_session_ends_with_the_certificate(start, authority, files, version):
+    """A client that takes a session up again shows no certificate; it must not come in by
+    one that has expired since."""
+    secured = Secured(start, authority, files["server"])
+    end = time.time() + 6
+    pair = authority.issue("brief", end=time.strftime("%Y%m%d%H%M%SZ", time.gmtime(end)))
+    context = context_for(authority, pair, maximum_version=version)
+
+    def come(session=None):
+        raw = secured.raw()
+        with context.wrap_socket(raw, server_hostname="localhost", session=session) as sock:
+            sock.sendall(b"PING\r\n")
+            answer = sock.recv(100)
+            return answer, sock.session, sock.session_reused
+
+    answer, session, _ = come()
+    assert answer == b"+PONG\r\n"
+    answer, session, is_reused = come(session)
+    assert answer == b"+PONG\r\n" and is_reused
+    time.sleep(max(0, end - time.time()) + 1.5)
+    try:
+        assert come(session)[0] == b""
+    except (ssl.SSLError, ConnectionError):
+        pass
+    wait_for_log(secured.server, "refused: its certificate: certificate has expired")
 
 
 def test_client_refuses_another_authority(secured, tmp_path):
