@@ -34,6 +34,8 @@
 /* What a client may have sent of one request that has not logged in: a word of the
  * greatest length that such a one may have, and some more. */
 #define STRANGER_IN_MAX ((size_t)20 * 1024)
+/* The handshake of TLS, with the certificates of a client, has some KB. */
+#define HANDSHAKE_MAX ((uint64_t)64 * 1024)
 /* Room behind a huge argument, for the words that follow it in its request. */
 #define TAIL_ROOM ((size_t)1024)
 
@@ -287,6 +289,13 @@ static void read_records(struct conn *conn)
         conn_break_off(conn);
 }
 
+/* OpenSSL gathers the messages of a handshake. */
+static void check_handshake(struct conn *conn)
+{
+    if (!tls_is_ready(conn->tls) && conn->shown.bytes_in > HANDSHAKE_MAX)
+        conn_kill(conn, "its handshake is longer than any");
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *conn = stream->data;
@@ -308,6 +317,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (conn->tls != NULL) {
         tls_feed(conn->tls, buf->base, (size_t)n);
         read_records(conn);
+        check_handshake(conn);
     } else if (buf->base == loop->read_buf) {
         size_t used = conn_execute(conn, buf->base, (size_t)n);
         yn_buf_append(&conn->in, buf->base + used, (size_t)n - used);

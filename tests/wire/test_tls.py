@@ -511,6 +511,17 @@ def test_damaged_record_ends_the_connection(secured, authority):
         assert conn.command("EXISTS", "damaged") == 0
 
 
+def test_endless_handshake(secured):
+    """A greeting that announces 100,000 bytes is not waited for."""
+    body = b"\x01" + (100_000).to_bytes(3, "big") + bytes(100_000)
+    with secured.raw() as sock, contextlib.suppress(ConnectionError):
+        for at in range(0, 90_000, 16_384):
+            piece = body[at:at + 16_384]
+            sock.sendall(b"\x16\x03\x01" + len(piece).to_bytes(2, "big") + piece)
+        assert sock.recv(1) == b""
+    wait_for_log(secured.server, "its handshake is longer than any")
+
+
 def test_silent_client_is_sent_away(secured):
     with secured.raw() as sock:
         assert sock.recv(1) == b""
