@@ -6,14 +6,16 @@ Debian's redis-server, between which the keys are split: requests a second, memo
     bench/scaling.py [--points 1000000] [--rounds 5] [--duration 1] [--threads 1,2]
                      [--only REGEX] [--pin] [--skip-servers] [--skip-threads]
 
-The generator (yonder-bench run) shares the processors with the servers, so that on two
-of them requests a second can hardly grow; processor time a request is what counts. It
-depends on how busy a loop is: one that is always behind takes many requests at a wake,
-one that waits for the generator sleeps and wakes for each. With --pin the servers have
-one processor and the generator another, so that all loops together are as busy as one
-alone, and what is left are the threads themselves: their lock, and their sharing. A
-figure is the median of the rounds, a ratio the median of the ratios of each round, whose
-runs follow each other. GEOADD moves a random member to a random point.
+The generator (yonder-bench run, as many threads for one server as for n) shares the
+processors with the servers, so that requests a second grow by less than the processors;
+processor time a request is what counts. It depends on how busy a loop is: one that is
+always behind takes many requests at a wake, one that waits for the generator sleeps and
+wakes for each. With --pin the servers have one processor and the generator another, so
+that all loops together are as busy as one alone, and what is left are the threads
+themselves: their lock, and their sharing. A figure is the median of the rounds, a ratio
+the median of the ratios of each round, whose runs follow each other. Requests a second of
+n servers are the sum of n generators that start together: a round must last longer than
+their start. GEOADD moves a random member to a random point.
 """
 import argparse
 import json
@@ -83,6 +85,7 @@ def drive(some_servers, command, pipeline, n_points, options):
     words = command.format(n=n_points).split()
     runs = [bench("run", "-p", server.port, "--server-pid", server.pid, "--json",
                   "--no-progress", "-c", N_CONNECTIONS // len(some_servers), "-P", pipeline,
+                  "-t", max(options.threads[-1] // len(some_servers), 1),
                   "-d", options.duration, "--warm-up", options.duration / 5,
                   *(("--cpus", 1) if options.pin else ()), *words)
             for server in some_servers]

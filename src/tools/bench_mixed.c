@@ -93,9 +93,10 @@ static const char usage[] =
     "\n"
     "Server and clients share the machine. So that the server is measured and not the\n"
     "scheduler, readers and writers run with real-time priority (or nice -10, or as they\n"
-    "are, as the system permits), searchers as batch work of nice 19, and a thread of\n"
-    "idle priority on each processor keeps it from halting, since to wake a processor of\n"
-    "a virtual machine takes longer than the request.\n"
+    "are, as the system permits), searchers with idle priority, and a thread of idle\n"
+    "priority on each processor keeps it from halting, since to wake a processor of a\n"
+    "virtual machine may take longer than the request. Where others use the machine, too,\n"
+    "take --calm: the tail of the latencies is theirs otherwise.\n"
     "\n"
     "Exit status: 0 everything was measured; 1 something failed; 2 wrong options.\n";
 

@@ -21,8 +21,8 @@ const char *bench_priority_set(enum bench_priority priority);
 #define BENCH_AWAKE_MAX 256
 
 /* One thread a processor that counts in circles whenever the processor has nothing else
- * to do, so that it never halts: to wake a halted processor of a virtual machine takes
- * tens of microseconds, which are not the server's. */
+ * to do, so that it never halts: to wake a halted processor of a virtual machine may take
+ * longer than a small request, and is not the server's doing. */
 struct bench_awake {
     pthread_t threads[BENCH_AWAKE_MAX];
     unsigned n;

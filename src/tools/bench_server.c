@@ -274,13 +274,10 @@ static bool launch(struct bench_server *server, const char *cpus)
 
 unsigned bench_server_count_threads(struct bench_server *server)
 {
-    char text[16] = "0";
-    struct yn_reply *reply = bench_server_ask(server, "CONFIG GET threads");
-    if (reply != NULL && reply->n_items == 2)
-        snprintf(text, sizeof text, "%.*s", (int)reply->items[1]->text.len,
-                 reply->items[1]->text.data);
-    yn_reply_free(reply);
-    return (unsigned)strtoul(text, NULL, 10);
+    char text[64];
+    return bench_cpu_info(&server->link, "yonder_threads", text, sizeof text)
+               ? (unsigned)strtoul(text, NULL, 10)
+               : 0;
 }
 
 static bool prepare(struct bench_server *server, enum bench_server_kind kind,

@@ -34,7 +34,7 @@ bool bench_server_start_threads(struct bench_server *server, enum bench_server_k
                                 const char *threads);
 /* Connects to a server that runs. */
 bool bench_server_join(struct bench_server *server, const struct cli_options *at);
-/* What a server tells when asked CONFIG GET threads; 0: nothing. */
+/* How many threads run commands, as Yonder tells; 0: it does not. */
 unsigned bench_server_count_threads(struct bench_server *server);
 /* Stops a server that was started; leaves one that ran. */
 void bench_server_stop(struct bench_server *server);

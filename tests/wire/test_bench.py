@@ -3,6 +3,7 @@ comparison from end to end."""
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -485,6 +486,7 @@ class TestMixed:
         assert (report["points"], report["searchers"], report["rate"]) == (20000, 4, 200)
         assert report["commit"] and report["radius_km"] > 1
         ours, theirs = report["servers"]
+        assert ours["threads"] >= 1 and f", threads {ours['threads']}" in ours["server"]
         assert ours["server"].startswith("yonder ") and theirs["server"].startswith("redis ")
         for side in (ours, theirs):
             assert side["done"] and side["load_s"] > 0
@@ -494,6 +496,25 @@ class TestMixed:
         markdown = (tmp_path / "markdown").read_text()
         assert markdown.count(" | beside searches | ") == 4 + 1  # and the heading
         assert "[1/1] beside searches" in err
+
+    def test_threads(self, tmp_path):
+        """Each number is measured; the comparison runs on one, whatever the default is."""
+        bench("mixed", *self.QUICK, "--alone", "--threads", "1,3", "--json", tmp_path / "json")
+        report = json.loads((tmp_path / "json").read_text())
+        assert [side["threads"] for side in report["servers"]] == [1, 3]
+        process = subprocess.Popen(
+            [BENCH, "compare", "--points", "2k", "--test", "^ping$", "--rounds", "1",
+             "--duration", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "YONDER_SOURCE_DIR": str(servers.ROOT)})
+        while "[1/1" not in process.stderr.readline():
+            pass
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        words = [pathlib.Path(f"/proc/{child}/cmdline").read_text().split("\0")
+                 for child in children.split()]
+        [ours] = [each for each in words if "yonder-server" in each[0]]
+        assert ours[ours.index("--threads") + 1] == "1"
+        process.communicate(timeout=60)
+        assert process.returncode == 0
 
     def test_server_that_runs(self, server, client, tmp_path):
         """Its key is loaded, or used as it is; the radius is the one that is asked for."""

@@ -291,6 +291,7 @@ def test_tracking(pair):
     a, b = pair
     a.command("HELLO", "3")
     a.command("CLIENT", "TRACKING", "ON")
+    assert b"\r\ntracking_clients:1\r\n" in b.command("INFO", "clients")
     for i in range(100):
         a.command("GET", "k")
         b.command("SET", "k", i)
