@@ -316,6 +316,7 @@ def test_output_of_others(start, limit):
     server = start.subject("--client-output-buffer-limit", f"normal {limit}")
     with server.connect() as conn, server.connect(receive_buffer=4096) as mute, \
             server.connect(receive_buffer=4096) as reader:
+        assert mute.command("PING") == b"PONG"  # it is there
         conn.command("SET", "k", "x" * 100_000)
         reader.send(encode("GET", "k") * 2)
         mute.send(encode("GET", "k") * 12)
