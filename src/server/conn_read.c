@@ -315,7 +315,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     stats_add(&loop->stats.reads, 1);
     conn_borrow_out(conn);
     if (conn->tls != NULL) {
-        tls_feed(conn->tls, buf->base, (size_t)n);
+        if (!tls_feed(conn->tls, buf->base, (size_t)n))
+            conn_kill(conn, "out of memory for its request");
         read_records(conn);
         check_handshake(conn);
     } else if (buf->base == loop->read_buf) {

@@ -303,16 +303,19 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
-void tls_feed(struct tls *tls, const char *data, size_t len)
+bool tls_feed(struct tls *tls, const char *data, size_t len)
 {
     if (tls->fed_len == 0) {
         tls->fed = data;
         tls->fed_len = len;
-        return;
+        return true;
     }
     yn_buf_append(&tls->kept, data, len); /* behind what waits, which lies there */
+    if (tls->kept.failed)
+        return false;
     tls->fed = tls->kept.data + (tls->kept.len - len - tls->fed_len);
     tls->fed_len += len;
+    return true;
 }
 
 bool tls_keep(struct tls *tls)

@@ -34,8 +34,9 @@ struct tls *tls_new(struct tls_context *context);
 void tls_free(struct tls *tls);
 
 /* Takes ciphertext that has come from the peer. The bytes are looked at by tls_read; what
- * that leaves is kept by tls_keep, which has to be called before the bytes go. */
-void tls_feed(struct tls *tls, const char *data, size_t len);
+ * that leaves is kept by tls_keep, which has to be called before the bytes go. Returns
+ * false, with nothing taken, when out of memory. */
+bool tls_feed(struct tls *tls, const char *data, size_t len);
 /* Returns false when out of memory. */
 bool tls_keep(struct tls *tls);
 
