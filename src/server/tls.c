@@ -371,6 +371,7 @@ enum tls_status tls_read(struct tls *tls, char *out, size_t len, size_t *out_len
     case SSL_ERROR_WANT_READ:
         return TLS_MORE;
     case SSL_ERROR_ZERO_RETURN:
+        tls->fed_len = 0; /* what follows the end is nobody's */
         return TLS_ENDED;
     default:
         return note_failure(tls);

@@ -43,7 +43,7 @@ bool tls_keep(struct tls *tls);
 enum tls_status {
     TLS_DONE,   /* *out_len bytes were moved */
     TLS_MORE,   /* more has to come from the peer first */
-    TLS_ENDED,  /* the peer says that nothing more comes */
+    TLS_ENDED,  /* the peer says that nothing more comes; what does is dropped */
     TLS_BROKEN, /* tls_error says why */
 };
 
