@@ -78,7 +78,8 @@ static void settle(struct conn *conn)
         return;
     }
     bool waits = conn->blocked.is_waiting || conn->is_held;
-    if (conn->has_ended && is_idle && (waits || !conn->has_more)) {
+    bool has_records = conn->tls != NULL && tls_has_input(conn->tls);
+    if (conn->has_ended && is_idle && (waits || (!conn->has_more && !has_records))) {
         conn_linger(conn);
         return;
     }
@@ -88,7 +89,7 @@ static void settle(struct conn *conn)
     if (goes_on)
         loop_wake(conn->loop, conn);
     bool takes_more = can_take_more(conn);
-    if (takes_more && conn->tls != NULL && tls_has_input(conn->tls))
+    if (takes_more && has_records)
         loop_wake(conn->loop, conn);
     conn_set_reading(conn, takes_more && !conn->has_ended);
 }
