@@ -95,6 +95,9 @@ static void run_requests(struct conn *conn, uint64_t slice_end_ns,
     bool is_stale = false;
     do {
         size_t i = progress->at;
+        /* another thread may have killed it before the lock was there */
+        if (!conn_is_live(conn))
+            break;
         if (i > 0 && (is_stale || conn->is_in_taken || has_to_wait(conn, slice_end_ns)))
             break;
         if (batch->request[i].argc > 0) {

@@ -444,7 +444,8 @@ static bool make_ready(struct held_job *held)
     if (held->state == HELD_BEGUN)
         return true;
     loop_lock(loop, held->job->changes_keys ? LOOP_EXCLUSIVE : LOOP_SHARED);
-    bool is_ready = !has_to_pause(held) && begin_worked(held);
+    /* another thread may have killed the connection meanwhile: nothing is stored then */
+    bool is_ready = conn_is_live(held->conn) && !has_to_pause(held) && begin_worked(held);
     dispatch_end_long(loop);
     loop_unlock(loop);
     met_expired_remove(loop);
