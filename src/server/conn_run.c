@@ -28,9 +28,10 @@ static void reply_protocol_error(struct conn *conn)
 {
     char text[160];
     int n = snprintf(text, sizeof text, "ERR %s", conn->request.error);
+    loop_lock(conn->loop, LOOP_SHARED);
+    conn_merge_push(conn); /* it may hold the reply of a command that has waited */
     if (conn->reply == CONN_REPLY_ON) /* CLIENT REPLY silences this one too */
         yn_write_error(&conn->out, (struct yn_bytes){text, (size_t)n});
-    loop_lock(conn->loop, LOOP_SHARED);
     stats_count_error(&conn->loop->stats, (struct yn_bytes){text, (size_t)n});
     loop_unlock(conn->loop);
     log_verbose("client %s: %s", conn->address, conn->request.error);
