@@ -195,9 +195,15 @@ def test_end_is_told(secured):
         assert conn.sock.recv(1) == b""  # a bare end would be an error of the module
 
 
+@pytest.mark.parametrize("behind", (b"", b"\x17\x03\x03\x40\x00" + b"j" * 500),
+                         ids=("nothing", "bytes"))
 @pytest.mark.parametrize("version", (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3))
-def test_client_that_ends_its_side(secured, authority, version):
-    """What it has sent before its notice is answered, and so is the notice."""
+def test_client_that_ends_its_side(secured, authority, version, behind):
+    """What it has sent before its notice is answered, also what had to wait until answers
+    were read, and so is the notice; bytes behind it are nobody's."""
+    n = 100
+    with secured.connect() as other:
+        other.command("SET", "k", "x" * 50000)
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = context_for(authority, maximum_version=version).wrap_bio(
         incoming, outgoing, server_hostname="localhost")
@@ -214,16 +220,18 @@ def test_client_that_ends_its_side(secured, authority, version):
                     incoming.write(data)
 
         until_done(client.do_handshake)
-        client.write(resp.encode("PING") + resp.encode("ECHO", "x" * 100000))
+        for _ in range(n):
+            client.write(resp.encode("GET", "k"))
         with pytest.raises(ssl.SSLWantReadError):
             client.unwrap()
+        sock.sendall(outgoing.read() + behind)
         text = b""
         try:
             while piece := until_done(lambda: client.read(1 << 16)):
                 text += piece
         except ssl.SSLZeroReturnError:
             pass
-        assert text == b"+PONG\r\n$100000\r\n" + b"x" * 100000 + b"\r\n"
+        assert text == (b"$50000\r\n" + b"x" * 50000 + b"\r\n") * n
 
 
 # ---- versions ----
